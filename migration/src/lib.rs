@@ -1,0 +1,17 @@
+//! The schema: one set of migrations for PostgreSQL and SQLite.
+
+pub use sea_orm_migration::prelude::*;
+
+mod dialect;
+mod m20261130_000001_tables;
+
+/// Every migration, oldest first.
+#[derive(Debug)]
+pub struct Migrator;
+
+#[async_trait::async_trait]
+impl MigratorTrait for Migrator {
+    fn migrations() -> Vec<Box<dyn MigrationTrait>> {
+        vec![Box::new(m20261130_000001_tables::Migration)]
+    }
+}

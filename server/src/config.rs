@@ -1,0 +1,363 @@
+//! The command line and the environment, checked. Nobody else reads the environment.
+//!
+//! Each setting is a flag and a variable `LIKEWISE_…` of the same name.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::telemetry::LogFormat;
+
+/// Shortest secret for HS256, in bytes: the width of the hash.
+pub const SECRET_MIN_BYTES: usize = 32;
+
+/// Likes as a service: exact counts, writes that are safe to retry, live updates.
+#[derive(Debug, Parser)]
+#[command(name = "likewise", version, about)]
+pub struct Cli {
+    /// What to log: `info`, `debug`, or directives such as `likewise_server=debug`.
+    #[arg(long, env = "LIKEWISE_LOG", default_value = "info,sqlx=warn", global = true)]
+    pub log: String,
+    #[arg(long, env = "LIKEWISE_LOG_FORMAT", default_value = "text", global = true)]
+    pub log_format: LogFormat,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serve GraphQL over HTTP and WebSocket.
+    Serve(Box<ServeConfig>),
+    /// Bring the database's schema up to date.
+    Migrate(MigrateConfig),
+    /// Print the GraphQL schema.
+    Schema,
+    /// Print a token for a user.
+    Token(TokenConfig),
+    /// Import an existing like table, CSV or NDJSON: user, item, state, time.
+    Import(ImportConfig),
+    /// Fill the database with trial data.
+    Seed(SeedConfig),
+}
+
+/// Which parts of the server this process runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Role {
+    All,
+    /// Requests and write lanes.
+    Api,
+    /// The counter.
+    Worker,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CatalogSetting {
+    /// Any well-formed id is an item.
+    Open,
+    /// Only upserted items exist.
+    Registered,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum LikersSetting {
+    Public,
+    SignedIn,
+    Off,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct DatabaseConfig {
+    /// postgres://user:password@host/database, or sqlite://file?mode=rwc.
+    #[arg(
+        long,
+        env = "LIKEWISE_DATABASE_URL",
+        default_value = "sqlite://likewise.db?mode=rwc",
+        hide_env_values = true
+    )]
+    pub database_url: String,
+    /// Partitions of the event log. Counts only when the schema is made: 4 on PostgreSQL, 1 on SQLite.
+    #[arg(long, env = "LIKEWISE_LOG_PARTITIONS", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub log_partitions: Option<u16>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct MigrateConfig {
+    #[command(flatten)]
+    pub database: DatabaseConfig,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct JwtConfig {
+    /// Secret of the tokens (HS256), at least 32 bytes.
+    #[arg(long, env = "LIKEWISE_JWT_SECRET", hide_env_values = true)]
+    pub jwt_secret: Option<String>,
+    /// Who issues the tokens: the claim `iss`.
+    #[arg(long, env = "LIKEWISE_JWT_ISSUER", default_value = "likewise")]
+    pub jwt_issuer: String,
+    /// Whom the tokens are for: the claim `aud`.
+    #[arg(long, env = "LIKEWISE_JWT_AUDIENCE", default_value = "likewise")]
+    pub jwt_audience: String,
+    /// The claim that names the user.
+    #[arg(long, env = "LIKEWISE_JWT_USER_CLAIM", default_value = "sub")]
+    pub jwt_user_claim: String,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct ServeConfig {
+    #[command(flatten)]
+    pub database: DatabaseConfig,
+    #[command(flatten)]
+    pub jwt: JwtConfig,
+    /// A few users, friends and items, and tokens for everybody who asks. For trying out only.
+    #[arg(long, env = "LIKEWISE_DEMO")]
+    pub demo: bool,
+    /// redis://host:port. Nodes that share a database need it.
+    #[arg(long, env = "LIKEWISE_REDIS_URL", hide_env_values = true)]
+    pub redis_url: Option<String>,
+    /// Prefix of all keys and topics in Redis.
+    #[arg(long, env = "LIKEWISE_REDIS_NAMESPACE", default_value = "likewise:v1:")]
+    pub redis_namespace: String,
+    #[arg(long, env = "LIKEWISE_LISTEN", default_value = "127.0.0.1:4000")]
+    pub listen: SocketAddr,
+    #[arg(long, env = "LIKEWISE_ROLE", default_value = "all")]
+    pub role: Role,
+    #[arg(long, env = "LIKEWISE_CATALOG", default_value = "open")]
+    pub catalog: CatalogSetting,
+    /// Who may list an item's likers.
+    #[arg(long, env = "LIKEWISE_LIKERS", default_value = "public")]
+    pub likers: LikersSetting,
+    /// Refuse reactions without an idempotency key.
+    #[arg(long, env = "LIKEWISE_REQUIRE_IDEMPOTENCY_KEY")]
+    pub require_idempotency_key: bool,
+    /// Least milliseconds between two events of an item to one watcher.
+    #[arg(long, env = "LIKEWISE_PUSH_INTERVAL_MS", default_value_t = 200, value_parser = clap::value_parser!(u64).range(0..=60_000))]
+    pub push_interval_ms: u64,
+    /// Least milliseconds between two folds while reactions keep coming.
+    #[arg(long, env = "LIKEWISE_FOLD_WINDOW_MS", default_value_t = 100, value_parser = clap::value_parser!(u64).range(0..=60_000))]
+    pub fold_window_ms: u64,
+    /// Counts older than this many milliseconds are served as STALE.
+    #[arg(long, env = "LIKEWISE_STALENESS_BOUND_MS", default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(100..=3_600_000))]
+    pub staleness_bound_ms: u64,
+    /// Connections for reads.
+    #[arg(long, env = "LIKEWISE_READ_CONNECTIONS", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub read_connections: u32,
+    /// Largest request body in bytes.
+    #[arg(long, env = "LIKEWISE_MAX_BODY_BYTES", default_value_t = 2 * 1024 * 1024, value_parser = clap::value_parser!(u32).range(1_024..=64 * 1024 * 1024))]
+    pub max_body_bytes: u32,
+    /// Most open sockets of this node.
+    #[arg(long, env = "LIKEWISE_MAX_SOCKETS", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_sockets: u32,
+    /// Answer introspection queries.
+    #[arg(long, env = "LIKEWISE_INTROSPECTION", default_value_t = true, action = clap::ArgAction::Set)]
+    pub introspection: bool,
+    /// Origins whose pages may call, separated by commas; `*` for all.
+    #[arg(long, env = "LIKEWISE_ALLOWED_ORIGINS", value_delimiter = ',')]
+    pub allowed_origins: Vec<String>,
+    /// Seconds that a stopping node takes for what is in flight.
+    #[arg(long, env = "LIKEWISE_DRAIN_SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(0..=600))]
+    pub drain_seconds: u64,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct TokenConfig {
+    #[command(flatten)]
+    pub jwt: JwtConfig,
+    #[arg(long)]
+    pub user: String,
+    /// `service` may fill the catalogue.
+    #[arg(long)]
+    pub scope: Option<String>,
+    /// How long it holds: 30s, 15m, 1h, 7d.
+    #[arg(long, default_value = "1h", value_parser = parse_duration)]
+    pub ttl: Duration,
+}
+
+/// The unit of whole-number times in an import.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TimeUnit {
+    S,
+    Ms,
+    Us,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct ImportConfig {
+    #[command(flatten)]
+    pub database: DatabaseConfig,
+    /// CSV (user,item,state,time; a header line is optional) or NDJSON, by the name's ending: .csv, .ndjson, .jsonl.
+    pub file: PathBuf,
+    /// The unit of times that are whole numbers since 1970; RFC 3339 needs none.
+    #[arg(long, default_value = "us")]
+    pub time_unit: TimeUnit,
+    /// Leave bad lines out instead of importing nothing.
+    #[arg(long)]
+    pub skip_bad_lines: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct SeedConfig {
+    #[command(flatten)]
+    pub database: DatabaseConfig,
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub users: u32,
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub items: u32,
+    #[arg(long, default_value_t = 100_000)]
+    pub likes: u64,
+    /// The same number makes the same data.
+    #[arg(long, default_value_t = 1)]
+    pub random_seed: u64,
+}
+
+/// A setting that does not hold together with the others.
+#[derive(Debug, thiserror::Error)]
+#[error("{setting}: {message}")]
+pub struct SettingError {
+    pub setting: &'static str,
+    pub message: String,
+}
+
+impl ServeConfig {
+    /// Checks what one value alone cannot tell.
+    pub fn check(&self) -> Result<(), SettingError> {
+        self.database.check()?;
+        self.jwt.check()?;
+        let postgres = self.database.is_postgres();
+        if self.jwt.jwt_secret.is_none() && !self.demo && self.role != Role::Worker {
+            let message = "no key is configured: set a secret of at least 32 bytes, or serve with --demo";
+            return Err(wrong("LIKEWISE_JWT_SECRET", message));
+        }
+        if self.role != Role::All && (self.redis_url.is_none() || !postgres) {
+            let message = "the roles api and worker need PostgreSQL and LIKEWISE_REDIS_URL: they work with other nodes";
+            return Err(wrong("LIKEWISE_ROLE", message));
+        }
+        if self.redis_url.is_some() && !postgres {
+            let message = "SQLite serves one process, which needs no Redis: leave it out or set a PostgreSQL database";
+            return Err(wrong("LIKEWISE_REDIS_URL", message));
+        }
+        Ok(())
+    }
+}
+
+impl DatabaseConfig {
+    pub fn is_postgres(&self) -> bool {
+        self.database_url.starts_with("postgres://") || self.database_url.starts_with("postgresql://")
+    }
+
+    /// Partitions of a log that is made now.
+    pub fn new_partitions(&self) -> usize {
+        let default = if self.is_postgres() { 4 } else { 1 };
+        self.log_partitions.map_or(default, usize::from)
+    }
+
+    pub fn check(&self) -> Result<(), SettingError> {
+        if self.is_postgres() {
+            return Ok(());
+        }
+        if !self.database_url.starts_with("sqlite:") {
+            return Err(wrong(
+                "LIKEWISE_DATABASE_URL",
+                "starts with neither postgres:// nor sqlite://",
+            ));
+        }
+        if self.database_url.contains(":memory:") || self.database_url.contains("mode=memory") {
+            return Err(wrong(
+                "LIKEWISE_DATABASE_URL",
+                "every connection would have its own database: name a file",
+            ));
+        }
+        if self.log_partitions.is_some_and(|partitions| partitions != 1) {
+            return Err(wrong(
+                "LIKEWISE_LOG_PARTITIONS",
+                "SQLite has one writer, so its log has one partition",
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl JwtConfig {
+    pub fn check(&self) -> Result<(), SettingError> {
+        let short = self
+            .jwt_secret
+            .as_ref()
+            .is_some_and(|secret| secret.len() < SECRET_MIN_BYTES);
+        if short {
+            return Err(wrong("LIKEWISE_JWT_SECRET", "is shorter than 32 bytes"));
+        }
+        Ok(())
+    }
+}
+
+fn wrong(setting: &'static str, message: impl Into<String>) -> SettingError {
+    SettingError {
+        setting,
+        message: message.into(),
+    }
+}
+
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let number: u64 = number
+        .parse()
+        .map_err(|_| "a number and a unit, such as 15m".to_owned())?;
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => return Err("the units are s, m, h and d".to_owned()),
+    };
+    number
+        .checked_mul(seconds)
+        .map(Duration::from_secs)
+        .ok_or_else(|| "too long".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn serve(arguments: &[&str]) -> Result<(), String> {
+        let arguments = ["likewise", "serve"].iter().chain(arguments);
+        let cli = Cli::try_parse_from(arguments).map_err(|error| error.to_string())?;
+        let Command::Serve(config) = cli.command else {
+            return Err("another command".into());
+        };
+        config.check().map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn settings_that_cannot_work_are_refused_by_name() {
+        let secret = "--jwt-secret=0123456789abcdef0123456789abcdef";
+        let cases: [(&[&str], &str); 8] = [
+            (&[], "LIKEWISE_JWT_SECRET"),
+            (&["--jwt-secret=short"], "LIKEWISE_JWT_SECRET"),
+            (&[secret, "--role=worker"], "LIKEWISE_ROLE"),
+            (
+                &[secret, "--role=api", "--database-url=postgres://db/x"],
+                "LIKEWISE_ROLE",
+            ),
+            (&[secret, "--redis-url=redis://r"], "LIKEWISE_REDIS_URL"),
+            (&[secret, "--database-url=mysql://x"], "LIKEWISE_DATABASE_URL"),
+            (&[secret, "--database-url=sqlite::memory:"], "LIKEWISE_DATABASE_URL"),
+            (&[secret, "--push-interval-ms=-1"], "--push-interval-ms"),
+        ];
+        for (arguments, setting) in cases {
+            let refusal = serve(arguments).expect_err("a wrong setting");
+            assert!(refusal.contains(setting), "{arguments:?}: {refusal}");
+        }
+        assert!(serve(&["--demo"]).is_ok());
+        assert!(serve(&[secret]).is_ok());
+    }
+
+    #[test]
+    fn durations_have_a_number_and_a_unit() {
+        assert_eq!(parse_duration("15m"), Ok(Duration::from_secs(900)));
+        assert!(parse_duration("15").is_err() && parse_duration("h").is_err() && parse_duration("-1s").is_err());
+    }
+}

@@ -1,0 +1,3 @@
+//! What is derived from the log: the counters.
+
+pub mod counter;

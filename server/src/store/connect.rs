@@ -1,0 +1,179 @@
+//! The pools: their sizes, time-outs and session settings.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use sea_orm::{ConnectOptions, Database, DatabaseConnection};
+
+use super::{Backend, Store};
+use crate::error::{Error, ErrorCode, Result};
+
+/// How long a request waits for a free connection before it is refused as `UNAVAILABLE`.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a lane waits for a lock, so that a stopped process elsewhere cannot hold it up for good.
+const LOCK_TIMEOUT: &str = "1500ms";
+/// How long the database lets a transaction stand idle before it ends it, which frees a stopped process's locks.
+const IDLE_IN_TRANSACTION_TIMEOUT: &str = "2s";
+/// How long a read may run before the database ends it.
+const READ_TIMEOUT: &str = "10s";
+/// How long SQLite waits for a lock that another process holds.
+const SQLITE_BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Connections for counter, catalogue writes and imports.
+const PIPELINE_CONNECTIONS: u32 = 6;
+/// Connections for the lanes: all the partitions of a large installation, and some that a time-out has left behind.
+const LANE_CONNECTIONS: u32 = 24;
+
+/// Where the database is and how many connections reads may use.
+#[derive(Debug, Clone)]
+pub struct StoreSettings {
+    pub url: String,
+    /// Reads wait for one of these; at least one.
+    pub read_connections: u32,
+}
+
+impl StoreSettings {
+    pub fn backend(&self) -> Result<Backend> {
+        if self.url.starts_with("postgres://") || self.url.starts_with("postgresql://") {
+            Ok(Backend::Postgres)
+        } else if self.url.starts_with("sqlite:") {
+            Ok(Backend::Sqlite)
+        } else {
+            Err(Error::bad_input(
+                "DATABASE_URL",
+                "The database URL starts with postgres:// or sqlite://.",
+            ))
+        }
+    }
+
+    /// The URL without user and password.
+    pub fn address(&self) -> String {
+        let rest = self.url.split_once("://").map_or(self.url.as_str(), |(_, rest)| rest);
+        let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
+        place.split('?').next().unwrap_or(place).to_owned()
+    }
+}
+
+impl Store {
+    /// Opens the pools; the schema may still be missing, then there are no partitions.
+    pub async fn connect(settings: &StoreSettings) -> Result<Self> {
+        let backend = settings.backend()?;
+        let address = settings.address();
+        let statements = Arc::new(AtomicU64::new(0));
+        let pools = match backend {
+            Backend::Postgres => postgres_pools(settings).await,
+            Backend::Sqlite => sqlite_pools(settings).await,
+        };
+        let [mut lanes, mut pipeline, mut readers] = pools.map_err(|error| {
+            let fix = match backend {
+                Backend::Postgres => "Start PostgreSQL there or set DATABASE_URL to where it runs.",
+                Backend::Sqlite => "Set DATABASE_URL to a file in a folder that can be written.",
+            };
+            Error::new(
+                ErrorCode::Unavailable,
+                format!("The database at {address} cannot be reached. {fix}"),
+            )
+            .caused_by(error)
+        })?;
+        for pool in [&mut lanes, &mut pipeline, &mut readers] {
+            let statements = Arc::clone(&statements);
+            pool.set_metric_callback(move |_| {
+                statements.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+        let mut store = Self {
+            backend,
+            address: address.into(),
+            lanes,
+            pipeline,
+            readers,
+            statements,
+            partitions: 0,
+        };
+        store.partitions = store.count_partitions().await?;
+        Ok(store)
+    }
+}
+
+fn options(url: &str, connections: u32) -> ConnectOptions {
+    let mut options = ConnectOptions::new(url);
+    options
+        .max_connections(connections)
+        .min_connections(1)
+        .connect_timeout(ACQUIRE_TIMEOUT)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
+        // A round trip for each acquire; a broken connection shows itself at the first statement anyway.
+        .test_before_acquire(false)
+        .sqlx_logging(false);
+    options
+}
+
+/// Lanes look few keys up in large tables, by index, whatever the planner thinks of statistics that are young; JIT
+/// would compile the plans that are priced out. The other pools keep the planner's defaults.
+async fn postgres_pools(settings: &StoreSettings) -> Result<[DatabaseConnection; 3], sea_orm::DbErr> {
+    let mut lanes = options(&settings.url, LANE_CONNECTIONS);
+    lanes.map_sqlx_postgres_opts(|connection| {
+        connection.application_name("likewise-lanes").options([
+            ("lock_timeout", LOCK_TIMEOUT),
+            ("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION_TIMEOUT),
+            ("enable_seqscan", "off"),
+            ("enable_hashjoin", "off"),
+            ("enable_mergejoin", "off"),
+            ("jit", "off"),
+            ("plan_cache_mode", "force_generic_plan"),
+        ])
+    });
+    let mut pipeline = options(&settings.url, PIPELINE_CONNECTIONS);
+    pipeline.map_sqlx_postgres_opts(|connection| {
+        connection
+            .application_name("likewise-pipeline")
+            .options([("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION_TIMEOUT)])
+    });
+    let mut readers = options(&settings.url, settings.read_connections.max(1));
+    readers.map_sqlx_postgres_opts(|connection| {
+        connection.application_name("likewise-readers").options([
+            ("statement_timeout", READ_TIMEOUT),
+            ("default_transaction_read_only", "on"),
+        ])
+    });
+    Ok([
+        Database::connect(lanes).await?,
+        Database::connect(pipeline).await?,
+        Database::connect(readers).await?,
+    ])
+}
+
+/// One connection writes, so that nobody meets SQLITE_BUSY; readers see the last commit through the WAL.
+async fn sqlite_pools(settings: &StoreSettings) -> Result<[DatabaseConnection; 3], sea_orm::DbErr> {
+    let mut writer = options(&settings.url, 1);
+    writer.map_sqlx_sqlite_opts(|file| {
+        file.busy_timeout(SQLITE_BUSY_TIMEOUT)
+            .pragma("journal_mode", "WAL")
+            .pragma("synchronous", "FULL")
+    });
+    let writer = Database::connect(writer).await?;
+    let mut readers = options(&settings.url, settings.read_connections.max(1));
+    readers.map_sqlx_sqlite_opts(|file| file.busy_timeout(SQLITE_BUSY_TIMEOUT).pragma("query_only", "ON"));
+    Ok([writer.clone(), writer, Database::connect(readers).await?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_no_password() {
+        let address = |url: &str| {
+            StoreSettings {
+                url: url.into(),
+                read_connections: 1,
+            }
+            .address()
+        };
+        assert_eq!(
+            address("postgres://me:secret@db:5432/likes?sslmode=require"),
+            "db:5432/likes"
+        );
+        assert_eq!(address("sqlite://likewise.db?mode=rwc"), "likewise.db");
+    }
+}

@@ -1,0 +1,139 @@
+//! The store: everything that is written in SQL. It stores what it is given and decides nothing but what must be
+//! decided under a partition's lock.
+//!
+//! PostgreSQL and SQLite differ in the pools of `connect`, in the row sources of `rows`, and where a `match` on
+//! [`Backend`] says so.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sea_orm::{
+    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, SqliteTransactionMode, Statement,
+    TransactionOptions, TransactionTrait, Value,
+};
+
+use crate::error::{Error, Result};
+
+pub mod batch;
+mod bulk;
+pub mod catalog;
+pub mod connect;
+pub mod counts;
+pub mod decide;
+pub mod events;
+mod fault;
+pub mod fold;
+pub mod lanes;
+pub mod lists;
+pub mod migrate;
+pub mod reactions;
+mod rows;
+
+pub use connect::StoreSettings;
+
+/// The kind of database behind the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backend {
+    Postgres,
+    Sqlite,
+}
+
+/// The database, through one pool per kind of work.
+#[derive(Debug, Clone)]
+pub struct Store {
+    backend: Backend,
+    /// Where it is, without a password, for messages.
+    address: Arc<str>,
+    /// Write lanes. On SQLite the one writer connection, shared with everything else that writes.
+    lanes: DatabaseConnection,
+    /// Counter, catalogue writes, imports: the planner's defaults.
+    pipeline: DatabaseConnection,
+    readers: DatabaseConnection,
+    statements: Arc<AtomicU64>,
+    partitions: usize,
+}
+
+impl Store {
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// Number of log partitions, fixed when the schema was made.
+    pub fn partitions(&self) -> usize {
+        self.partitions
+    }
+
+    /// Host, port and database, or the file; never a password.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Statements sent since the start, over all pools.
+    pub fn statements(&self) -> u64 {
+        self.statements.load(Ordering::Relaxed)
+    }
+
+    /// Succeeds where the database answers a read.
+    pub async fn ping(&self) -> Result<()> {
+        let statement = Statement::from_string(self.readers.get_database_backend(), "SELECT 1");
+        self.readers.query_one_raw(statement).await.map_err(fault::to_error)?;
+        Ok(())
+    }
+
+    /// Closes all pools; whatever waits for a connection fails.
+    pub async fn close(self) {
+        for pool in [self.lanes, self.pipeline, self.readers] {
+            // The pools may share a connection that is closed already.
+            let _ = pool.close().await;
+        }
+    }
+
+    async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>> {
+        self.readers.query_all_raw(statement).await.map_err(fault::to_error)
+    }
+
+    async fn begin_lane(&self) -> Result<DatabaseTransaction, DbErr> {
+        begin(&self.lanes, self.backend).await
+    }
+
+    async fn begin_pipeline(&self) -> Result<DatabaseTransaction, DbErr> {
+        begin(&self.pipeline, self.backend).await
+    }
+
+    /// The clock of the database: for PostgreSQL in SQL, for SQLite this process's own, since it is the database.
+    fn sqlite_now() -> i64 {
+        let since = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap_or_default();
+        i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+    }
+}
+
+/// SQLite takes its write lock at BEGIN: a transaction that reads first and writes later fails at once when another
+/// has written in between, whatever the busy time-out.
+async fn begin(pool: &DatabaseConnection, backend: Backend) -> Result<DatabaseTransaction, DbErr> {
+    let sqlite_transaction_mode = match backend {
+        Backend::Postgres => None,
+        Backend::Sqlite => Some(SqliteTransactionMode::Immediate),
+    };
+    pool.begin_with_options(TransactionOptions {
+        sqlite_transaction_mode,
+        ..Default::default()
+    })
+    .await
+}
+
+fn column<T: sea_orm::TryGetable>(row: &QueryResult, name: &str) -> Result<T> {
+    row.try_get("", name).map_err(Error::internal)
+}
+
+fn statement(backend: Backend, sql: &str, values: Vec<Value>) -> Statement {
+    let backend = match backend {
+        Backend::Postgres => sea_orm::DbBackend::Postgres,
+        Backend::Sqlite => sea_orm::DbBackend::Sqlite,
+    };
+    Statement::from_sql_and_values(backend, sql, values)
+}
+
+#[cfg(test)]
+mod tests;
