@@ -42,12 +42,7 @@ pub struct OwnReaction {
 }
 
 impl OwnReaction {
-    pub const ABSENT: Self = Self {
-        state: ReactionState::None,
-        version: 0,
-        reacted_at: 0,
-        event_offset: 0,
-    };
+    pub const ABSENT: Self = Self { state: ReactionState::None, version: 0, reacted_at: 0, event_offset: 0 };
 }
 
 /// A committed flip, told to the person's other devices and to the counters.

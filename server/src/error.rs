@@ -86,13 +86,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     pub fn new(code: ErrorCode, message: impl Into<Arc<str>>) -> Self {
         let retry_after_ms = code.retryable().then_some(RETRY_AFTER_MS);
-        Self {
-            code,
-            message: message.into(),
-            argument: None,
-            retry_after_ms,
-            source: None,
-        }
+        Self { code, message: message.into(), argument: None, retry_after_ms, source: None }
     }
 
     /// The caller sent something that can never work; `argument` is its path, such as `ids[3]`.
@@ -102,11 +96,7 @@ impl Error {
 
     /// The database or Redis cannot be reached; the same request may be sent again.
     pub fn unavailable(source: impl std::error::Error + Send + Sync + 'static) -> Self {
-        Self::new(
-            ErrorCode::Unavailable,
-            "The store cannot be reached. Send the same request again.",
-        )
-        .caused_by(source)
+        Self::new(ErrorCode::Unavailable, "The store cannot be reached. Send the same request again.").caused_by(source)
     }
 
     /// A fault of the server's own; the caller learns only an id under which it was logged.

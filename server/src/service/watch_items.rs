@@ -168,7 +168,7 @@ impl ItemsWatch {
     /// Reads what is unread; what cannot be read or does not exist stays unread, to be tried again.
     async fn read(&mut self) {
         self.read_at = Instant::now() + TRY_AGAIN;
-        match self.read_existing().await {
+        match read_existing(Arc::clone(&self.service), self.unread.clone()).await {
             Ok(read) => {
                 self.unread.retain(|id| !read.contains_key(id));
                 let freshness = self.service.bus.hub().freshness();
@@ -182,15 +182,16 @@ impl ItemsWatch {
             Err(unread) => warn!(error = %chain(&unread), "a subscription's first state is tried again"),
         }
     }
+}
 
-    async fn read_existing(&self) -> Result<HashMap<ItemId, Seen>> {
-        let ids = match self.service.rules.catalog {
-            Catalog::Open => self.unread.clone(),
-            Catalog::Registered => self.service.items(&self.unread).await?.into_keys().collect(),
-        };
-        if ids.is_empty() {
-            return Ok(HashMap::new());
-        }
-        self.service.read_counts(&ids).await
+/// Owns what it needs: the watch itself is not to be shared between threads.
+async fn read_existing(service: Arc<Service>, unread: Vec<ItemId>) -> Result<HashMap<ItemId, Seen>> {
+    let ids = match service.rules.catalog {
+        Catalog::Open => unread,
+        Catalog::Registered => service.items(&unread).await?.into_keys().collect(),
+    };
+    if ids.is_empty() {
+        return Ok(HashMap::new());
     }
+    service.read_counts(&ids).await
 }

@@ -1,11 +1,26 @@
 //! Commits of a bulk load, past the lanes' queues.
 
+use sea_orm::ConnectionTrait;
+
 use super::batch::ImportProgress;
 use super::decide::{Answer, Command};
-use super::{Store, lanes};
+use super::{Backend, Store, fault, lanes};
 use crate::error::Result;
 
+/// SQLite's page cache in KiB, and how many pages of 4 KiB its log takes before they are moved into the file. Rows go
+/// to random pages of large indexes: each is read, logged and moved less often.
+const SQLITE_ROOM: &str = "PRAGMA cache_size = -262144; PRAGMA wal_autocheckpoint = 65536";
+
 impl Store {
+    /// Gives a load what a server is not given: room for many pages. Up to 256 MiB of memory and as much of disk, on
+    /// SQLite only.
+    pub async fn make_room_for_load(&self) -> Result<()> {
+        if self.backend == Backend::Sqlite {
+            self.lanes.execute_unprepared(SQLITE_ROOM).await.map_err(fault::to_error)?;
+        }
+        Ok(())
+    }
+
     /// Commits commands of one partition in their order, as its lane does, and answers each; `progress` goes along in
     /// the same transaction. The partition's lock is held meanwhile, and an attempt has two seconds: a chunk should be
     /// small enough for a fraction of that.

@@ -82,6 +82,22 @@ impl Store {
             .is_some())
     }
 
+    /// Offset of the last committed event, per partition.
+    pub async fn log_ends(&self) -> Result<Vec<i64>, FoldError> {
+        self.offsets("SELECT next_offset - 1 AS o FROM log_partition ORDER BY id").await
+    }
+
+    /// True where a partition's checkpoint has not reached its offset of `ends`.
+    pub async fn has_unfolded_before(&self, ends: &[i64]) -> Result<bool, FoldError> {
+        let checkpoints = self.offsets("SELECT \"offset\" AS o FROM checkpoint ORDER BY partition").await?;
+        Ok(checkpoints.iter().zip(ends).any(|(checkpoint, end)| checkpoint < end))
+    }
+
+    async fn offsets(&self, sql: &str) -> Result<Vec<i64>, FoldError> {
+        let rows = self.readers.query_all_raw(statement(self.backend, sql, vec![])).await?;
+        rows.iter().map(|row| Ok(get(row, "o")?)).collect()
+    }
+
     async fn claim(&self, transaction: &DatabaseTransaction, claim: Claim<'_>) -> Result<Vec<(usize, i64)>, FoldError> {
         let lock = match self.backend {
             Backend::Postgres => " FOR UPDATE SKIP LOCKED",

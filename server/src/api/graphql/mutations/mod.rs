@@ -1,0 +1,11 @@
+//! The root of writes, one file per pair of input and payload.
+
+pub mod reactions;
+pub mod upsert_items;
+pub mod upsert_users;
+
+use async_graphql::MergedObject;
+
+/// Writes. Each needs a valid token.
+#[derive(MergedObject, Default)]
+pub struct Mutation(reactions::Reactions, upsert_items::UpsertItems, upsert_users::UpsertUsers);

@@ -1,0 +1,7 @@
+//! The output types of the schema, written by hand.
+
+pub mod connection;
+pub mod item;
+pub mod reaction;
+pub mod user;
+pub mod viewer;

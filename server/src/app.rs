@@ -1,0 +1,294 @@
+//! The composition root: puts a node together, and is the only file that knows everyone.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tracing::{info, warn};
+
+use crate::api::{self, ApiConfig, Gauges, TokenRules};
+use crate::bulk;
+use crate::config::{
+    CatalogSetting, DatabaseConfig, ImportConfig, JwtConfig, LikersSetting, Role, SeedConfig, ServeConfig,
+    SettingError, TokenConfig,
+};
+use crate::domain::UserId;
+use crate::error::{Error, ErrorCode, chain};
+use crate::lifecycle::Lifecycle;
+use crate::pipeline::counter::Counter;
+use crate::realtime::{self, Bus, Hub, RedisBus};
+use crate::service::refresh::Refresher;
+use crate::service::{Catalog, LikersVisibility, Rules, Service};
+use crate::store::catalog::CatalogWriter;
+use crate::store::lanes::Lanes;
+use crate::store::migrate::Migrated;
+use crate::store::{Store, StoreSettings};
+use crate::telemetry::{Metrics, Reading, ReadingKind, Stats};
+
+mod demo;
+
+/// Connections that a command's reads may use.
+const COMMAND_READ_CONNECTIONS: u32 = 4;
+
+/// Why a node or a command did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    #[error(transparent)]
+    Failed(#[from] Error),
+    #[error(transparent)]
+    Bulk(#[from] bulk::BulkError),
+}
+
+/// A running node.
+pub struct Node {
+    address: SocketAddr,
+    lifecycle: Lifecycle,
+    store: Store,
+    drain: Duration,
+}
+
+impl Node {
+    /// Starts everything that the role asks for; returns when the node serves.
+    pub async fn start(config: ServeConfig) -> Result<Self, StartError> {
+        config.check()?;
+        let store = open_store(&config).await?;
+        let lifecycle = Lifecycle::new();
+        let hub = Arc::new(Hub::new());
+        let bus = start_bus(&config, &lifecycle, &hub).await?;
+        let stats = Stats::default();
+        let (lanes, lane_tasks) = Lanes::new(&store, stats.lanes.clone());
+        let (catalog, catalog_task) = CatalogWriter::new(&store);
+        let service =
+            Service::new(store.clone(), lanes, catalog, bus.clone(), rules(&config), stats.service.clone());
+
+        let work = lifecycle.work();
+        if config.role != Role::Worker {
+            for lane in lane_tasks {
+                lifecycle.spawn("lane", work.clone(), endless(lane.run(work.clone())));
+            }
+            lifecycle.spawn("catalog", work.clone(), endless(catalog_task.run(work.clone())));
+            let refresher = Refresher::new(Arc::clone(&service), stats.refresh.clone());
+            lifecycle.spawn("refresher", work.clone(), endless(refresher.run(work.clone())));
+        }
+        if config.role != Role::Api {
+            let window = Duration::from_millis(config.fold_window_ms);
+            let counter = Counter::new(store.clone(), bus.clone(), window, stats.counter.clone());
+            lifecycle.spawn("counter", work.clone(), counter.run(work.clone()));
+        }
+        let gauges = Arc::new(Gauges::default());
+        let metrics = metrics(&stats, &store, &bus, &gauges);
+        let router = match config.role {
+            Role::Worker => api::worker_router(service.clone(), metrics, lifecycle.entrance()),
+            Role::All | Role::Api => {
+                let config = api_config(&config, &lifecycle, gauges)?;
+                api::router(service.clone(), config, metrics, lifecycle.entrance())
+            }
+        };
+        let listener = listen(config.listen).await?;
+        let address = listener.local_addr().map_err(Error::internal)?;
+        let serving = api::listen::serve(listener, router, lifecycle.entrance(), lifecycle.requests().clone());
+        lifecycle.spawn("listener", lifecycle.entrance(), endless(serving));
+        if config.demo {
+            demo::fill(&service).await?;
+        }
+        info!(%address, role = ?config.role, database = store.address(), "serving");
+        Ok(Self { address, lifecycle, store, drain: Duration::from_secs(config.drain_seconds) })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Waits until a task has died; says which and why.
+    pub async fn failed(&self) -> String {
+        self.lifecycle.failed().await
+    }
+
+    /// Drains and stops; an error says that a task had died.
+    pub async fn stop(self) -> Result<(), String> {
+        self.lifecycle.stop(self.drain).await;
+        self.store.close().await;
+        self.lifecycle.failure().map_or(Ok(()), Err)
+    }
+}
+
+/// Brings a schema up to date.
+pub async fn migrate(config: &DatabaseConfig) -> Result<Migrated, StartError> {
+    config.check()?;
+    let mut store = connect(config, 1).await?;
+    Ok(store.migrate(config.new_partitions()).await?)
+}
+
+/// A token for a user.
+pub fn token(config: &TokenConfig) -> Result<String, StartError> {
+    config.jwt.check()?;
+    let user = UserId::parse(&config.user)
+        .map_err(|why| SettingError { setting: "--user", message: why.to_string() })?;
+    let (token, _expires_at) = token_rules(&config.jwt, false)?.mint(&user, config.scope.as_deref(), config.ttl)?;
+    Ok(token)
+}
+
+/// Imports a like table.
+pub async fn import(config: &ImportConfig) -> Result<bulk::ImportReport, StartError> {
+    config.database.check()?;
+    let store = connect_current(&config.database, COMMAND_READ_CONNECTIONS).await?;
+    let options = bulk::ImportOptions {
+        file: config.file.clone(),
+        time_unit: match config.time_unit {
+            crate::config::TimeUnit::S => bulk::TimeUnit::Seconds,
+            crate::config::TimeUnit::Ms => bulk::TimeUnit::Milliseconds,
+            crate::config::TimeUnit::Us => bulk::TimeUnit::Microseconds,
+        },
+        skip_bad_lines: config.skip_bad_lines,
+    };
+    Ok(bulk::import(store, options).await?)
+}
+
+/// Makes trial data.
+pub async fn seed(config: &SeedConfig) -> Result<bulk::SeedReport, StartError> {
+    config.database.check()?;
+    let store = connect_current(&config.database, COMMAND_READ_CONNECTIONS).await?;
+    let options = bulk::SeedOptions {
+        users: config.users,
+        items: config.items,
+        likes: config.likes,
+        random_seed: config.random_seed,
+    };
+    Ok(bulk::seed(store, options).await?)
+}
+
+async fn endless(task: impl Future<Output = ()>) -> Result<(), std::convert::Infallible> {
+    task.await;
+    Ok(())
+}
+
+async fn open_store(config: &ServeConfig) -> Result<Store, StartError> {
+    connect_current(&config.database, config.read_connections).await
+}
+
+async fn connect(config: &DatabaseConfig, read_connections: u32) -> Result<Store, StartError> {
+    let settings = StoreSettings { url: config.database_url.clone(), read_connections };
+    Ok(Store::connect(&settings).await?)
+}
+
+/// A store whose schema is up to date. SQLite has no operator, so it migrates itself.
+async fn connect_current(config: &DatabaseConfig, read_connections: u32) -> Result<Store, StartError> {
+    let mut store = connect(config, read_connections).await?;
+    if !config.is_postgres() {
+        store.migrate(config.new_partitions()).await?;
+    } else if store.is_behind().await? {
+        let message = format!("The schema of the database at {} is behind. Run `likewise migrate`.", store.address());
+        return Err(Error::new(ErrorCode::Unavailable, message).into());
+    }
+    if config.log_partitions.is_some_and(|wanted| usize::from(wanted) != store.partitions()) {
+        let partitions = store.partitions();
+        warn!(partitions, "LIKEWISE_LOG_PARTITIONS counts only when the schema is made; the log keeps what it has");
+    }
+    Ok(store)
+}
+
+async fn start_bus(config: &ServeConfig, lifecycle: &Lifecycle, hub: &Arc<Hub>) -> Result<Bus, StartError> {
+    let Some(url) = &config.redis_url else {
+        if config.database.is_postgres() {
+            warn!("without LIKEWISE_REDIS_URL this node must stay the only one on its database");
+        }
+        return Ok(Bus::local(Arc::clone(hub)));
+    };
+    realtime::connect_check(url).await?;
+    let (bus, publisher, subscriber) = RedisBus::open(url, &config.redis_namespace, Arc::clone(hub))?;
+    let work = lifecycle.work();
+    lifecycle.spawn("bus publisher", work.clone(), endless(publisher.run(work.clone())));
+    lifecycle.spawn("bus subscriber", work.clone(), endless(subscriber.run(work.clone())));
+    Ok(Bus::Redis(bus))
+}
+
+async fn listen(address: SocketAddr) -> Result<TcpListener, Error> {
+    TcpListener::bind(address).await.map_err(|cause| {
+        let message = format!("Cannot listen on {address}: {cause}. Free the port or set LIKEWISE_LISTEN.");
+        Error::new(ErrorCode::Unavailable, message).caused_by(cause)
+    })
+}
+
+fn rules(config: &ServeConfig) -> Rules {
+    Rules {
+        catalog: match config.catalog {
+            CatalogSetting::Open => Catalog::Open,
+            CatalogSetting::Registered => Catalog::Registered,
+        },
+        likers: match config.likers {
+            LikersSetting::Public => LikersVisibility::Public,
+            LikersSetting::SignedIn => LikersVisibility::SignedIn,
+            LikersSetting::Off => LikersVisibility::Off,
+        },
+        staleness_bound: Duration::from_millis(config.staleness_bound_ms),
+        push_interval: Duration::from_millis(config.push_interval_ms),
+        require_idempotency_key: config.require_idempotency_key,
+    }
+}
+
+/// A demo without a secret makes one up, which holds until it ends.
+fn token_rules(config: &JwtConfig, demo: bool) -> Result<TokenRules, StartError> {
+    let secret = match &config.jwt_secret {
+        Some(secret) => secret.clone().into_bytes(),
+        None if demo => rand::random::<[u8; 32]>().to_vec(),
+        None => {
+            let message = "no key is configured: set a secret of at least 32 bytes".to_owned();
+            return Err(SettingError { setting: "LIKEWISE_JWT_SECRET", message }.into());
+        }
+    };
+    Ok(TokenRules::new(&secret, &config.jwt_issuer, &config.jwt_audience, &config.jwt_user_claim))
+}
+
+fn api_config(config: &ServeConfig, lifecycle: &Lifecycle, gauges: Arc<Gauges>) -> Result<ApiConfig, StartError> {
+    Ok(ApiConfig {
+        tokens: token_rules(&config.jwt, config.demo)?,
+        dev_tokens: config.demo,
+        max_body_bytes: config.max_body_bytes as usize,
+        max_sockets: config.max_sockets as usize,
+        introspection: config.introspection,
+        allowed_origins: config.allowed_origins.clone(),
+        sockets: lifecycle.requests().clone(),
+        gauges,
+    })
+}
+
+/// Renders all that a node measures.
+fn metrics(stats: &Stats, store: &Store, bus: &Bus, gauges: &Arc<Gauges>) -> Arc<dyn Fn() -> String + Send + Sync> {
+    type Read = Box<dyn Fn() -> u64 + Send + Sync>;
+    let reading = |name, help, kind, read: Read| Reading { name, help, kind, read };
+    let of_bus = |read: fn(&realtime::BusStats) -> u64| -> Read {
+        let bus = bus.clone();
+        Box::new(move || read(bus.stats()))
+    };
+    let gauge = |read: fn(&Gauges) -> u64| -> Read {
+        let gauges = Arc::clone(gauges);
+        Box::new(move || read(&gauges))
+    };
+    let (store, hub) = (store.clone(), Arc::clone(bus.hub()));
+    let (total, level) = (ReadingKind::Total, ReadingKind::Level);
+        let readings = vec![
+        reading("store_statements", "Statements sent to the database", total, Box::new(move || store.statements())),
+        reading("watched_items", "Items watched on this node", level, Box::new(move || hub.watched_len() as u64)),
+        reading("sockets", "Open WebSockets", level, gauge(|api| api.sockets.load(Relaxed))),
+        reading("subscriptions", "Live subscriptions", level, gauge(|api| api.subscriptions.load(Relaxed))),
+        reading("pushes", "Events sent to subscriptions", total, gauge(|api| api.pushes.load(Relaxed))),
+        reading("bus_reconnects", "Bus subscriptions made anew", total, of_bus(|bus| bus.reconnects.load(Relaxed))),
+        reading("bus_dropped", "Bus messages not sent", total, of_bus(|bus| bus.dropped.load(Relaxed))),
+        reading("bus_malformed", "Bus messages not understood", total, of_bus(|bus| bus.malformed.load(Relaxed))),
+    ];
+    let metrics = Metrics::new(stats, readings);
+    Arc::new(move || metrics.render())
+}
+
+/// What went wrong on one line, and the exit code that says which kind it is: 64 for a wrong setting, else 1.
+pub fn explain(error: &StartError) -> (String, u8) {
+    match error {
+        StartError::Setting(setting) => (setting.to_string(), 64),
+        StartError::Failed(failed) => (chain(failed), 1),
+        StartError::Bulk(failed) => (chain(failed), 1),
+    }
+}

@@ -1,0 +1,116 @@
+//! The command line: one match, and what each command prints and exits with.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use likewise_server::app::{self, Node, StartError};
+use likewise_server::config::{Cli, Command, ServeConfig};
+use likewise_server::{api, telemetry};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// A wrong setting (EX_USAGE).
+const EXIT_SETTING: u8 = 64;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(wrong) => {
+            let asked = matches!(wrong.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+            // A closed terminal is nothing to report to.
+            let _ = wrong.print();
+            return if asked {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::from(EXIT_SETTING)
+            };
+        }
+    };
+    telemetry::log_to_stderr(&cli.log, cli.log_format);
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(cause) => return fail(&format!("no threads: {cause}"), 1),
+    };
+    match runtime.block_on(run(cli.command)) {
+        Ok(code) => code,
+        Err(error) => {
+            let (line, code) = app::explain(&error);
+            fail(&line, code)
+        }
+    }
+}
+
+async fn run(command: Command) -> Result<ExitCode, StartError> {
+    match command {
+        Command::Serve(config) => return serve(*config).await,
+        Command::Migrate(config) => {
+            let migrated = app::migrate(&config.database).await?;
+            print(&format!(
+                "{} migrations applied, {} log partitions",
+                migrated.applied, migrated.partitions
+            ));
+        }
+        Command::Schema => print(api::sdl().trim_end()),
+        Command::Token(config) => print(&app::token(&config)?),
+        Command::Import(config) => print(&app::import(&config).await?.to_string()),
+        Command::Seed(config) => print(&app::seed(&config).await?.to_string()),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn serve(config: ServeConfig) -> Result<ExitCode, StartError> {
+    let demo = config.demo;
+    let node = Node::start(config).await?;
+    if demo {
+        print(&welcome(&format!("http://{}", node.address())));
+    }
+    let failure = tokio::select! {
+        () = asked_to_stop() => None,
+        failure = node.failed() => Some(failure),
+    };
+    Ok(match (node.stop().await, failure) {
+        (Ok(()), None) => ExitCode::SUCCESS,
+        (Err(failure), _) | (_, Some(failure)) => fail(&failure, 1),
+    })
+}
+
+/// SIGTERM or SIGINT.
+async fn asked_to_stop() {
+    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+}
+
+fn welcome(base: &str) -> String {
+    format!(
+        r#"
+  Likewise is serving a demo: people ana, ben, cleo, dan and eva; items post:1, post:2, game:chess …
+
+  GraphQL     {base}/graphql   (the same path takes WebSockets: graphql-transport-ws)
+  Schema      {base}/schema.graphql
+  Health      {base}/readyz   {base}/metrics
+
+  Try, in another terminal:
+
+  TOKEN=$(curl -s {base}/dev/token -H 'content-type: application/json' -d '{{"user":"ana"}}' | sed 's/.*"token":"\([^"]*\)".*/\1/')
+  curl -s {base}/graphql -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{{"query":"mutation {{ like(input: {{itemId: \"photo:sunrise\", idempotencyKey: \"tap-1\"}}) {{ changed item {{ likeCount likedByMe }} }} }}"}}'
+  curl -s {base}/graphql -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{{"query":"{{ items(ids: [\"post:1\", \"photo:sunrise\"]) {{ id likeCount likedByMe countAsOf friendLikers {{ users {{ name }} othersCount }} }} }}"}}'
+"#
+    )
+}
+
+#[expect(clippy::print_stdout, reason = "what a command prints is its result")]
+fn print(text: &str) {
+    println!("{text}");
+}
+
+#[expect(clippy::print_stderr, reason = "the one line that says why the process ends")]
+fn fail(line: &str, code: u8) -> ExitCode {
+    eprintln!("likewise: {line}");
+    ExitCode::from(code)
+}

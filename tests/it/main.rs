@@ -1,0 +1,42 @@
+//! The integration tests: one binary, each test on every back end where it makes sense.
+
+use std::process::ExitCode;
+
+use likewise_tests::harness;
+
+mod architecture;
+mod bad_input;
+mod cluster;
+mod commands;
+mod counts;
+mod faults;
+mod fixtures;
+mod friends;
+mod idempotency;
+mod import;
+mod lists;
+mod reactions;
+mod subscriptions;
+mod taps;
+mod viewers;
+
+fn main() -> ExitCode {
+    let suites = [
+        architecture::tests(),
+        bad_input::tests(),
+        cluster::tests(),
+        commands::tests(),
+        counts::tests(),
+        faults::tests(),
+        fixtures::tests(),
+        friends::tests(),
+        idempotency::tests(),
+        import::tests(),
+        lists::tests(),
+        reactions::tests(),
+        subscriptions::tests(),
+        taps::tests(),
+        viewers::tests(),
+    ];
+    harness::run(suites.into_iter().flatten().collect())
+}

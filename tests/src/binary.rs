@@ -1,0 +1,186 @@
+//! The command `likewise` as a process, built once for each test run.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::ports;
+use crate::process::Process;
+
+/// Longest run of a command that ends by itself.
+const COMMAND_LIMIT: Duration = Duration::from_secs(110);
+
+/// What a command left behind.
+#[derive(Debug)]
+pub struct Output {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Output {
+    /// Fails where the command failed.
+    pub fn success(self) -> Self {
+        assert_eq!(self.code, Some(0), "{}{}", self.stdout, self.stderr);
+        self
+    }
+}
+
+/// The binary. Cargo builds no binary of another package for a test, so the first test to ask builds it: the same
+/// profile and features as this run's, hence a link and no more.
+pub fn path() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(build)
+}
+
+fn build() -> PathBuf {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args([
+            "build",
+            "--workspace",
+            "--bin",
+            "likewise",
+            "--message-format=json-render-diagnostics",
+        ])
+        .current_dir(workspace())
+        .stderr(Stdio::inherit())
+        .output()
+        .expect("cargo can be started");
+    assert!(output.status.success(), "the binary does not build");
+    let text = String::from_utf8(output.stdout).expect("cargo speaks UTF-8");
+    let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let built = messages
+        .filter_map(|message| message["executable"].as_str().map(PathBuf::from))
+        .next_back();
+    built.expect("cargo names the binary that it built")
+}
+
+/// The root of the repository.
+pub fn workspace() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the tests lie in the workspace")
+}
+
+/// Runs a command to its end in an empty environment but for `PATH` and `HOME`.
+pub fn run<S: AsRef<str>>(folder: &Path, arguments: &[S]) -> Output {
+    run_with(folder, arguments, &BTreeMap::new())
+}
+
+/// As `run`, with variables.
+pub fn run_with<S: AsRef<str>>(folder: &Path, arguments: &[S], variables: &BTreeMap<&str, &str>) -> Output {
+    let (out, err) = (folder.join("stdout"), folder.join("stderr"));
+    let mut command = command(folder, arguments);
+    command.envs(variables);
+    command
+        .stdout(File::create(&out).expect("a file"))
+        .stderr(File::create(&err).expect("a file"));
+    let mut process = Process::start("likewise", &mut command, &out, Signal::SIGKILL).expect("the binary starts");
+    let deadline = Instant::now() + COMMAND_LIMIT;
+    let status = loop {
+        if let Some(status) = process.ended() {
+            break status;
+        }
+        assert!(
+            Instant::now() < deadline,
+            "the command ran longer than {COMMAND_LIMIT:?}"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let text = |path| std::fs::read_to_string(path).unwrap_or_default();
+    Output {
+        code: status.code(),
+        stdout: text(out),
+        stderr: text(err),
+    }
+}
+
+fn command<S: AsRef<str>>(folder: &Path, arguments: &[S]) -> Command {
+    let mut command = Command::new(path());
+    command
+        .args(arguments.iter().map(AsRef::as_ref))
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .env_clear();
+    for name in ["PATH", "HOME"] {
+        command.envs(std::env::var_os(name).map(|value| (name, value)));
+    }
+    command
+}
+
+/// A server in a process of its own, for what a node in this process cannot show: kills, signals, exit codes.
+#[derive(Debug)]
+pub struct ServerProcess {
+    process: Process,
+    folder: PathBuf,
+    /// As `127.0.0.1:4000`.
+    pub address: String,
+}
+
+impl ServerProcess {
+    /// Starts `likewise` on a free port in the place of the argument `127.0.0.1:0`, and waits until it listens.
+    pub fn start<S: AsRef<str>>(folder: &Path, arguments: &[S]) -> Self {
+        let address = format!("127.0.0.1:{}", ports::free());
+        let arguments: Vec<_> = arguments
+            .iter()
+            .map(|word| word.as_ref().replace("127.0.0.1:0", &address))
+            .collect();
+        let mut command = command(folder, &arguments);
+        let output = |name| File::create(folder.join(name)).expect("a file");
+        command.stdout(output("serve.out")).stderr(output("serve.log"));
+        let leftovers = folder.join("serve.out");
+        let process = Process::start("likewise", &mut command, &leftovers, Signal::SIGKILL).expect("the binary starts");
+        let mut server = Self {
+            process,
+            folder: folder.to_owned(),
+            address,
+        };
+        server.wait_until_it_listens();
+        server
+    }
+
+    fn wait_until_it_listens(&mut self) {
+        let deadline = Instant::now() + COMMAND_LIMIT;
+        while TcpStream::connect(&self.address).is_err() {
+            assert!(
+                self.process.ended().is_none(),
+                "the server ended before it listened: {}",
+                self.log()
+            );
+            assert!(Instant::now() < deadline, "the server does not listen: {}", self.log());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// What it has printed so far.
+    pub fn printed(&self) -> String {
+        std::fs::read_to_string(self.folder.join("serve.out")).unwrap_or_default()
+    }
+
+    /// What it has logged so far.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.join("serve.log")).unwrap_or_default()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        self.process.signal(signal);
+    }
+
+    /// Sends `signal` and returns the exit code, `None` where the signal ended it. Blocks the thread.
+    pub fn stop(self, signal: Signal) -> Option<i32> {
+        self.process.stop(signal).code()
+    }
+
+    /// Waits for the end after a signal that was sent before.
+    pub fn ended(mut self) -> Option<i32> {
+        self.process.wait().code()
+    }
+}

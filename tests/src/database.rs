@@ -1,0 +1,130 @@
+//! The database of one test.
+
+use std::sync::Arc;
+
+use sea_orm::{ConnectionTrait, DatabaseConnection, Statement, TryGetable};
+use tempfile::TempDir;
+
+use crate::postgres::{Postgres, connect};
+use crate::services::{self, Services};
+
+/// A private database; dropped or deleted with the test.
+#[derive(Debug)]
+pub enum Database {
+    Sqlite { folder: TempDir },
+    Postgres { server: Arc<Postgres>, name: String },
+}
+
+impl Database {
+    /// A file that `serve` makes and migrates.
+    pub fn sqlite() -> Self {
+        let folder = tempfile::Builder::new()
+            .prefix("likewise-sqlite-")
+            .tempdir()
+            .expect("a temporary folder");
+        Self::Sqlite { folder }
+    }
+
+    pub async fn on_shared_postgres(services: &Services) -> Self {
+        Self::Postgres {
+            server: services.postgres(),
+            name: services.migrated_database().await,
+        }
+    }
+
+    /// In a PostgreSQL of its own, which the test may stop.
+    pub async fn on_own_postgres() -> Self {
+        let server = Arc::new(Postgres::start().unwrap_or_else(|error| panic!("{error}")));
+        let name = "own".to_owned();
+        server.create_database(&name).await;
+        services::migrate(&server.url(&name)).await;
+        Self::Postgres { server, name }
+    }
+
+    /// Without a schema, in the same kind of place.
+    pub async fn empty(&self, services: &Services) -> Self {
+        match self {
+            Self::Sqlite { .. } => Self::sqlite(),
+            Self::Postgres { server, .. } => {
+                let name = services.new_name();
+                server.create_database(&name).await;
+                Self::Postgres {
+                    server: Arc::clone(server),
+                    name,
+                }
+            }
+        }
+    }
+
+    /// As the server's setting has it.
+    pub fn url(&self) -> String {
+        match self {
+            Self::Sqlite { folder } => format!("sqlite://{}?mode=rwc", folder.path().join("likewise.db").display()),
+            Self::Postgres { server, name } => server.url(name),
+        }
+    }
+
+    pub fn is_postgres(&self) -> bool {
+        matches!(self, Self::Postgres { .. })
+    }
+
+    pub fn postgres(&self) -> &Postgres {
+        match self {
+            Self::Sqlite { .. } => panic!("this test runs on PostgreSQL only"),
+            Self::Postgres { server, .. } => server,
+        }
+    }
+
+    pub async fn connect(&self) -> Sql {
+        Sql {
+            connection: connect(&self.url()).await,
+        }
+    }
+
+    pub async fn remove(self) {
+        match self {
+            Self::Sqlite { folder } => folder.close().expect("the folder can be removed"),
+            Self::Postgres { server, name } => server.drop_database(&name).await,
+        }
+    }
+}
+
+/// The fixtures' own connection, past the server.
+#[derive(Debug)]
+pub struct Sql {
+    connection: DatabaseConnection,
+}
+
+impl Sql {
+    /// The first column of every row.
+    pub async fn column<T: TryGetable>(&self, sql: &str) -> Vec<T> {
+        let statement = Statement::from_string(self.connection.get_database_backend(), sql);
+        let rows = self
+            .connection
+            .query_all_raw(statement)
+            .await
+            .unwrap_or_else(|error| panic!("{sql}: {error}"));
+        let value = |row: &sea_orm::QueryResult| row.try_get_by_index(0);
+        rows.iter()
+            .map(|row| value(row).unwrap_or_else(|error| panic!("{sql}: {error}")))
+            .collect()
+    }
+
+    /// The one number that `sql` asks for.
+    pub async fn number(&self, sql: &str) -> i64 {
+        let numbers = self.column::<i64>(sql).await;
+        *numbers.first().unwrap_or_else(|| panic!("no row: {sql}"))
+    }
+
+    /// Changes what only the server should change.
+    pub async fn execute(&self, sql: &str) {
+        self.connection
+            .execute_unprepared(sql)
+            .await
+            .unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+
+    pub async fn close(self) {
+        self.connection.close().await.expect("an open connection can be closed");
+    }
+}

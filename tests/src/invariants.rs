@@ -1,0 +1,123 @@
+//! What must hold in the store when the log is drained, checked by SQL that shares nothing with the server's.
+
+use crate::database::Sql;
+use crate::wait;
+
+/// Rows of a broken invariant that a failure shows.
+const SHOWN: usize = 5;
+
+/// (what must hold, a query of the places where it does not)
+const INVARIANTS: &[(&str, &str)] = &[
+    (
+        "every partition has one checkpoint",
+        "SELECT 'partition ' || CAST(coalesce(l.id, c.partition) AS text)
+         FROM log_partition l FULL JOIN checkpoint c ON c.partition = l.id WHERE l.id IS NULL OR c.partition IS NULL",
+    ),
+    (
+        "the shards, the fold of the log and the rows give the counts",
+        "SELECT item_id || ': ' || CAST(sum(row_likes) AS text) || '/' || CAST(sum(row_dislikes) AS text) || ' rows, '
+             || CAST(sum(log_likes) AS text) || '/' || CAST(sum(log_dislikes) AS text) || ' log, '
+             || CAST(sum(shard_likes) AS text) || '/' || CAST(sum(shard_dislikes) AS text) || ' shards, '
+             || CAST(sum(likes) AS text) || '/' || CAST(sum(dislikes) AS text) || ' count'
+         FROM (
+           SELECT item_id, CASE state WHEN 1 THEN 1 ELSE 0 END AS row_likes, CASE state WHEN 2 THEN 1 ELSE 0 END AS row_dislikes,
+             0 AS log_likes, 0 AS log_dislikes, 0 AS shard_likes, 0 AS shard_dislikes, 0 AS likes, 0 AS dislikes FROM reaction
+           UNION ALL SELECT item_id, 0, 0, like_delta, dislike_delta, 0, 0, 0, 0 FROM reaction_event
+           UNION ALL SELECT item_id, 0, 0, 0, 0, like_count, dislike_count, 0, 0 FROM item_count_shard
+           UNION ALL SELECT item_id, 0, 0, 0, 0, 0, 0, like_count, dislike_count FROM item_count) AS numbers
+         GROUP BY item_id
+         HAVING sum(row_likes) <> sum(likes) OR sum(log_likes) <> sum(likes) OR sum(shard_likes) <> sum(likes)
+           OR sum(row_dislikes) <> sum(dislikes) OR sum(log_dislikes) <> sum(dislikes) OR sum(shard_dislikes) <> sum(dislikes)",
+    ),
+    ("no total is negative", "SELECT item_id FROM item_count WHERE like_count < 0 OR dislike_count < 0"),
+    (
+        // A heal may leave one: it settles the difference of all shards in the first.
+        "no shard of an item that was never healed is negative",
+        "SELECT s.item_id || ' in ' || CAST(s.partition AS text) FROM item_count_shard s
+         JOIN item_count c ON c.item_id = s.item_id AND c.reconciled_at IS NULL
+         WHERE s.like_count < 0 OR s.dislike_count < 0",
+    ),
+    (
+        "no fence is past its partition's checkpoint",
+        "SELECT s.item_id || ' in ' || CAST(s.partition AS text) FROM item_count_shard s
+         JOIN checkpoint c ON c.partition = s.partition WHERE s.applied_offset > c.\"offset\"",
+    ),
+    (
+        "offsets run from 1 without gaps to the partition's next",
+        "SELECT 'partition ' || CAST(l.id AS text) FROM log_partition l
+         LEFT JOIN (SELECT partition, min(\"offset\") AS low, max(\"offset\") AS high, count(*) AS events
+                    FROM reaction_event GROUP BY partition) e ON e.partition = l.id
+         WHERE coalesce(e.events, 0) <> l.next_offset - 1
+           OR (e.events > 0 AND (e.low <> 1 OR e.high <> l.next_offset - 1))",
+    ),
+    (
+        "time does not fall along a partition",
+        "SELECT 'offset ' || CAST(\"offset\" AS text) || ' of ' || CAST(partition AS text) FROM (
+           SELECT partition, \"offset\", created_at,
+             lag(created_at) OVER (PARTITION BY partition ORDER BY \"offset\") AS before FROM reaction_event) AS times
+         WHERE created_at < before",
+    ),
+    (
+        "all events of a person stand in one partition",
+        "SELECT user_id FROM reaction_event WHERE user_id IS NOT NULL GROUP BY user_id HAVING min(partition) <> max(partition)",
+    ),
+    (
+        "versions run from 1 without gaps, and each event starts where the one before ended",
+        "SELECT user_id || ' on ' || item_id || ' at ' || CAST(version AS text) FROM (
+           SELECT user_id, item_id, version, old_state,
+             row_number() OVER (PARTITION BY user_id, item_id ORDER BY \"offset\") AS number,
+             lag(new_state, 1, 0) OVER (PARTITION BY user_id, item_id ORDER BY \"offset\") AS before
+           FROM reaction_event WHERE user_id IS NOT NULL) AS steps
+         WHERE version <> number OR old_state <> before",
+    ),
+    (
+        "an event is a real change, and its deltas are those of its states",
+        "SELECT 'offset ' || CAST(\"offset\" AS text) || ' of ' || CAST(partition AS text) FROM reaction_event
+         WHERE old_state = new_state
+           OR like_delta <> CASE new_state WHEN 1 THEN 1 ELSE 0 END - CASE old_state WHEN 1 THEN 1 ELSE 0 END
+           OR dislike_delta <> CASE new_state WHEN 2 THEN 1 ELSE 0 END - CASE old_state WHEN 2 THEN 1 ELSE 0 END",
+    ),
+    (
+        "a row is what its last event says, and has one event for each version",
+        "SELECT coalesce(r.user_id, e.user_id) || ' on ' || coalesce(r.item_id, e.item_id)
+         FROM reaction r
+         FULL JOIN (SELECT user_id, item_id, count(*) AS events, max(\"offset\") AS last FROM reaction_event
+                    WHERE user_id IS NOT NULL GROUP BY user_id, item_id) e
+           ON e.user_id = r.user_id AND e.item_id = r.item_id
+         LEFT JOIN reaction_event l ON l.\"offset\" = e.last AND l.user_id = e.user_id AND l.item_id = e.item_id
+         WHERE r.user_id IS NULL OR e.user_id IS NULL OR r.version <> e.events OR r.event_offset <> e.last
+           OR r.state <> l.new_state",
+    ),
+    (
+        "every counted item stands in the catalogue",
+        "SELECT c.item_id FROM item_count c LEFT JOIN item i ON i.id = c.item_id WHERE i.id IS NULL",
+    ),
+];
+
+/// Waits until every committed event is folded.
+pub async fn drained(sql: &Sql) {
+    let waiting = "SELECT count(*) FROM log_partition l JOIN checkpoint c ON c.partition = l.id
+                   WHERE c.\"offset\" <> l.next_offset - 1";
+    wait::until_true("the log is drained", wait::SOON * 3, async || {
+        sql.number(waiting).await == 0
+    })
+    .await;
+}
+
+/// Fails with every invariant that is broken, and where.
+pub async fn hold(sql: &Sql) {
+    drained(sql).await;
+    let mut broken = Vec::new();
+    for (invariant, query) in INVARIANTS {
+        let places = sql.column::<String>(query).await;
+        if !places.is_empty() {
+            let shown = places.iter().take(SHOWN).cloned().collect::<Vec<_>>().join("; ");
+            broken.push(format!("- not so: {invariant}, in {} places: {shown}", places.len()));
+        }
+    }
+    assert!(
+        broken.is_empty(),
+        "the store breaks what must always hold:\n{}",
+        broken.join("\n")
+    );
+}
