@@ -56,17 +56,9 @@ pub(crate) fn tests() -> Vec<Test> {
 fn assert_refused(what: &str, response: &Response, code: &str) {
     assert_eq!(response.code(), code, "{what}: {}", response.text);
     for failure in &response.errors {
-        assert!(
-            failure.message.len() > 15,
-            "{what}: a sentence that helps, not {:?}",
-            failure.message
-        );
+        assert!(failure.message.len() > 15, "{what}: a sentence that helps, not {:?}", failure.message);
         for secret in SECRETS {
-            assert!(
-                !failure.message.contains(secret),
-                "{what}: {secret:?} in {:?}",
-                failure.message
-            );
+            assert!(!failure.message.contains(secret), "{what}: {secret:?} in {:?}", failure.message);
         }
         if code == "BAD_USER_INPUT" {
             assert_eq!(failure.retryable, Some(false), "{what}: {failure:?}");
@@ -75,15 +67,7 @@ fn assert_refused(what: &str, response: &Response, code: &str) {
 }
 
 async fn assert_nothing_changed(app: &App) {
-    for table in [
-        "reaction",
-        "reaction_event",
-        "item",
-        "account",
-        "friendship",
-        "idempotency_record",
-        "item_count",
-    ] {
+    for table in ["reaction", "reaction_event", "item", "account", "friendship", "idempotency_record", "item_count"] {
         assert_eq!(app.number(&format!("SELECT count(*) FROM {table}")).await, 0, "{table}");
     }
 }
@@ -97,12 +81,7 @@ fn bad_ids() -> Vec<String> {
 }
 
 async fn like(client: &Client, input: Value) -> Response {
-    client
-        .query(
-            "mutation ($input: LikeInput!) { like(input: $input) { changed } }",
-            json!({ "input": input }),
-        )
-        .await
+    client.query("mutation ($input: LikeInput!) { like(input: $input) { changed } }", json!({ "input": input })).await
 }
 
 async fn malformed_item_ids_are_refused(app: &App) {
@@ -110,21 +89,12 @@ async fn malformed_item_ids_are_refused(app: &App) {
     for id in bad_ids() {
         let shown = format!("{id:?}");
         assert_refused(&shown, &like(&ana, json!({ "itemId": id })).await, "BAD_USER_INPUT");
-        let item = ana
-            .query("query ($id: ID!) { item(id: $id) { id } }", json!({ "id": id }))
-            .await;
+        let item = ana.query("query ($id: ID!) { item(id: $id) { id } }", json!({ "id": id })).await;
         assert_refused(&shown, &item, "BAD_USER_INPUT");
-        let items = ana
-            .query(
-                "query ($ids: [ID!]!) { items(ids: $ids) { id } }",
-                json!({ "ids": ["ok", id] }),
-            )
-            .await;
+        let items = ana.query("query ($ids: [ID!]!) { items(ids: $ids) { id } }", json!({ "ids": ["ok", id] })).await;
         assert_refused(&shown, &items, "BAD_USER_INPUT");
         assert_eq!(items.errors[0].argument.as_deref(), Some("ids[1]"), "{shown}");
-        let user = ana
-            .query("query ($id: ID!) { user(id: $id) { id } }", json!({ "id": id }))
-            .await;
+        let user = ana.query("query ($id: ID!) { user(id: $id) { id } }", json!({ "id": id })).await;
         assert_refused(&shown, &user, "BAD_USER_INPUT");
     }
     assert_nothing_changed(app).await;
@@ -138,10 +108,7 @@ async fn ids_at_the_edge_of_the_alphabet_work(app: &App) {
     }
     assert!(ana.like(&printable).await.changed);
     assert!(ana.like(&"x".repeat(255)).await.changed);
-    assert!(
-        ana.like("post:a").await.changed && ana.like("post:A").await.changed,
-        "compared byte by byte"
-    );
+    assert!(ana.like("post:a").await.changed && ana.like("post:A").await.changed, "compared byte by byte");
     let liked = ana.liked_items(json!({ "first": 100 })).await.ids;
     assert_eq!(liked.len(), 10);
     assert!(liked.contains(&printable));
@@ -150,10 +117,7 @@ async fn ids_at_the_edge_of_the_alphabet_work(app: &App) {
 
 async fn malformed_keys_are_refused(app: &App) {
     let ana = app.as_user("ana");
-    let keys = ["", " ", "a b", "a/b", "é", "a\u{0}", "{}"]
-        .map(str::to_owned)
-        .into_iter()
-        .chain(["k".repeat(129)]);
+    let keys = ["", " ", "a b", "a/b", "é", "a\u{0}", "{}"].map(str::to_owned).into_iter().chain(["k".repeat(129)]);
     for key in keys {
         let answer = like(&ana, json!({ "itemId": "post:1", "idempotencyKey": key })).await;
         assert_refused(&format!("key {key:?}"), &answer, "BAD_USER_INPUT");
@@ -173,25 +137,11 @@ async fn keys_at_the_edge_of_the_alphabet_work(app: &App) {
 async fn unknown_enum_values_are_refused(app: &App) {
     let ana = app.as_user("ana");
     let literal = "mutation { setReaction(input: { itemId: \"post:1\", reaction: LOVE }) { changed } }";
-    assert_refused(
-        "a literal",
-        &ana.query(literal, json!({})).await,
-        "GRAPHQL_VALIDATION_FAILED",
-    );
+    assert_refused("a literal", &ana.query(literal, json!({})).await, "GRAPHQL_VALIDATION_FAILED");
     let variable = "mutation ($input: SetReactionInput!) { setReaction(input: $input) { changed } }";
     for reaction in [json!("LOVE"), json!("like"), json!(1), Value::Null] {
-        let answer = ana
-            .query(
-                variable,
-                json!({ "input": { "itemId": "post:1", "reaction": reaction } }),
-            )
-            .await;
-        let code = answer.code().to_owned();
-        assert!(
-            ["BAD_USER_INPUT", "GRAPHQL_VALIDATION_FAILED"].contains(&code.as_str()),
-            "{reaction}: {}",
-            answer.text
-        );
+        let answer = ana.query(variable, json!({ "input": { "itemId": "post:1", "reaction": reaction } })).await;
+        assert_refused(&reaction.to_string(), &answer, "BAD_USER_INPUT");
     }
     assert_nothing_changed(app).await;
 }
@@ -237,22 +187,8 @@ async fn foreign_and_cut_cursors_are_refused(app: &App) {
     let liked = ana.liked_items(json!({ "first": 1 })).await.end.expect("a cursor");
     let liker = ana.likers("post:1", json!({ "first": 1 })).await.end.expect("a cursor");
     for (list, document) in LISTS {
-        let (own, foreign) = if list == "likers" {
-            (&liker, &liked)
-        } else {
-            (&liked, &liker)
-        };
-        let cursors = [
-            foreign.as_str(),
-            &own[..own.len() / 2],
-            "",
-            "x",
-            "MTox",
-            "////",
-            "é",
-            "null",
-            "-1",
-        ];
+        let (own, foreign) = if list == "likers" { (&liker, &liked) } else { (&liked, &liker) };
+        let cursors = [foreign.as_str(), &own[..own.len() / 2], "", "x", "MTox", "////", "é", "null", "-1"];
         for cursor in cursors {
             for side in ["after", "before"] {
                 let size = if side == "after" { "first" } else { "last" };
@@ -268,7 +204,7 @@ async fn a_hundred_items_are_the_most(app: &App) {
     let document = "query ($ids: [ID!]!) { items(ids: $ids) { id } }";
     assert_eq!(app.client().items(&ids(100)).await.len(), 100);
     let answer = app.client().query(document, json!({ "ids": ids(101) })).await;
-    assert_refused("101 ids", &answer, "BAD_USER_INPUT");
+    assert_refused("101 ids", &answer, "LIMIT_EXCEEDED");
 }
 
 async fn friend_likers_are_at_most_twenty(app: &App) {
@@ -278,10 +214,7 @@ async fn friend_likers_are_at_most_twenty(app: &App) {
         assert_refused(&format!("first {first}"), &answer, "BAD_USER_INPUT");
     }
     for first in [0, 20] {
-        app.as_user("ana")
-            .query(document, json!({ "first": first }))
-            .await
-            .data();
+        app.as_user("ana").query(document, json!({ "first": first })).await.data();
     }
 }
 
@@ -289,21 +222,12 @@ async fn a_closed_catalogue_knows_only_its_items(app: &App) {
     let ana = app.as_user("ana");
     let item = ana.query("{ item(id: \"post:1\") { id } }", json!({})).await.data();
     assert!(item["item"].is_null());
-    let refused = ana
-        .tap("post:1", Reaction::Like, Some("tap-1"))
-        .await
-        .expect_err("unknown");
-    assert_eq!(
-        (refused.code.as_str(), refused.retryable),
-        ("ITEM_NOT_FOUND", Some(false))
-    );
+    let refused = ana.tap("post:1", Reaction::Like, Some("tap-1")).await.expect_err("unknown");
+    assert_eq!((refused.code.as_str(), refused.retryable), ("ITEM_NOT_FOUND", Some(false)));
     assert_nothing_changed(app).await;
     app.as_service().upsert_items(json!([{ "id": "post:1" }])).await.data();
     assert!(ana.set_with_key("post:1", Reaction::Like, "tap-1").await.changed);
-    let items = ana
-        .query("{ items(ids: [\"post:2\", \"post:1\"]) { id } }", json!({}))
-        .await
-        .data();
+    let items = ana.query("{ items(ids: [\"post:2\", \"post:1\"]) { id } }", json!({})).await.data();
     assert_eq!(items["items"], json!([null, { "id": "post:1" }]));
 }
 
@@ -317,16 +241,10 @@ async fn one_bad_item_refuses_all_and_is_named(app: &App) {
         json!({ "id": "post:9", "creatorId": "a b" }),
     ];
     for entry in bad {
-        let answer = app
-            .as_service()
-            .upsert_items(json!([{ "id": "post:1" }, { "id": "post:2" }, entry]))
-            .await;
+        let answer = app.as_service().upsert_items(json!([{ "id": "post:1" }, { "id": "post:2" }, entry])).await;
         assert_refused(&entry.to_string(), &answer, "BAD_USER_INPUT");
         let argument = answer.errors[0].argument.clone().unwrap_or_default();
-        assert!(
-            argument.contains("[2]"),
-            "{entry}: the index is named, not {argument:?}"
-        );
+        assert!(argument.contains("[2]"), "{entry}: the index is named, not {argument:?}");
     }
     assert_nothing_changed(app).await;
 }
@@ -334,19 +252,16 @@ async fn one_bad_item_refuses_all_and_is_named(app: &App) {
 async fn one_bad_user_refuses_all_and_is_named(app: &App) {
     let many: Vec<_> = (0..5001).map(|number| format!("friend{number}")).collect();
     let bad = [
-        json!({ "id": "" }),
-        json!({ "id": "ben", "friendIds": ["cem", "a b"] }),
-        json!({ "id": "ben", "addFriendIds": [""] }),
-        json!({ "id": "ben", "removeFriendIds": ["é"] }),
-        json!({ "id": "ben", "friendIds": many }),
+        (json!({ "id": "" }), "BAD_USER_INPUT"),
+        (json!({ "id": "ben", "friendIds": ["cem", "a b"] }), "BAD_USER_INPUT"),
+        (json!({ "id": "ben", "addFriendIds": [""] }), "BAD_USER_INPUT"),
+        (json!({ "id": "ben", "removeFriendIds": ["é"] }), "BAD_USER_INPUT"),
+        (json!({ "id": "ben", "friendIds": many }), "LIMIT_EXCEEDED"),
     ];
-    for entry in bad {
+    for (entry, code) in bad {
         let what = entry.to_string().chars().take(80).collect::<String>();
-        let answer = app
-            .as_service()
-            .upsert_users(json!([{ "id": "ana", "name": "Ana" }, entry]))
-            .await;
-        assert_refused(&what, &answer, "BAD_USER_INPUT");
+        let answer = app.as_service().upsert_users(json!([{ "id": "ana", "name": "Ana" }, entry])).await;
+        assert_refused(&what, &answer, code);
         let argument = answer.errors[0].argument.clone().unwrap_or_default();
         assert!(argument.contains("[1]"), "{what}: the index is named, not {argument:?}");
     }
@@ -354,21 +269,9 @@ async fn one_bad_user_refuses_all_and_is_named(app: &App) {
 }
 
 async fn a_thousand_upserts_are_the_most(app: &App) {
-    let entries = |count: usize| {
-        (0..count)
-            .map(|number| json!({ "id": format!("id{number}") }))
-            .collect::<Value>()
-    };
-    assert_refused(
-        "1,001 items",
-        &app.as_service().upsert_items(entries(1001)).await,
-        "BAD_USER_INPUT",
-    );
-    assert_refused(
-        "1,001 users",
-        &app.as_service().upsert_users(entries(1001)).await,
-        "BAD_USER_INPUT",
-    );
+    let entries = |count: usize| (0..count).map(|number| json!({ "id": format!("id{number}") })).collect::<Value>();
+    assert_refused("1,001 items", &app.as_service().upsert_items(entries(1001)).await, "BAD_USER_INPUT");
+    assert_refused("1,001 users", &app.as_service().upsert_users(entries(1001)).await, "BAD_USER_INPUT");
     assert_nothing_changed(app).await;
     app.as_service().upsert_items(entries(1000)).await.data();
     app.as_service().upsert_users(entries(1000)).await.data();
@@ -383,7 +286,7 @@ async fn what_is_no_graphql_is_refused(app: &App) {
     let unknown = ana.query("{ item(id: \"post:1\") { loveCount } }", json!({})).await;
     assert_eq!(unknown.code(), "GRAPHQL_VALIDATION_FAILED", "{}", unknown.text);
     let missing = ana.query("mutation { like(input: {}) { changed } }", json!({})).await;
-    assert_eq!(missing.code(), "GRAPHQL_VALIDATION_FAILED", "{}", missing.text);
+    assert_refused("a missing field", &missing, "BAD_USER_INPUT");
 }
 
 async fn a_refused_field_leaves_the_others(app: &App) {
@@ -391,9 +294,6 @@ async fn a_refused_field_leaves_the_others(app: &App) {
     let document = "mutation { good: like(input: { itemId: \"post:1\" }) { changed } \
          bad: like(input: { itemId: \"\" }) { changed } last: like(input: { itemId: \"post:2\" }) { changed } }";
     let answer = ana.query(document, json!({})).await;
-    assert_eq!(
-        answer.data,
-        json!({ "good": { "changed": true }, "bad": null, "last": { "changed": true } })
-    );
+    assert_eq!(answer.data, json!({ "good": { "changed": true }, "bad": null, "last": { "changed": true } }));
     assert_eq!(answer.errors.len(), 1);
 }

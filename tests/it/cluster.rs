@@ -23,10 +23,7 @@ pub(crate) fn tests() -> Vec<Test> {
 }
 
 async fn a_like_on_one_node_is_pushed_on_both(app: &App) {
-    let mut pages = [
-        app.node(0).watch(&["post:1"]).await,
-        app.node(1).watch(&["post:1"]).await,
-    ];
+    let mut pages = [app.node(0).watch(&["post:1"]).await, app.node(1).watch(&["post:1"]).await];
     for page in &mut pages {
         page.next("the first event").await;
     }
@@ -34,18 +31,14 @@ async fn a_like_on_one_node_is_pushed_on_both(app: &App) {
         let node = usize::try_from(count % 2).expect("0 or 1");
         app.node(node).as_user(&format!("user{count}")).like("post:1").await;
         for page in &mut pages {
-            page.until(&format!("like {count} is shown"), |item| item.like_count == count)
-                .await;
+            page.until(&format!("like {count} is shown"), |item| item.like_count == count).await;
         }
     }
 }
 
 async fn what_a_node_answered_is_true_on_the_other(app: &App) {
     for round in 0..100 {
-        let (here, there) = (
-            app.node(round % 2).as_user("ana"),
-            app.node((round + 1) % 2).as_user("ana"),
-        );
+        let (here, there) = (app.node(round % 2).as_user("ana"), app.node((round + 1) % 2).as_user("ana"));
         let item = format!("post:{}", round % 5);
         let reaction = Reaction::ALL[round % 3];
         let payload = here.set(&item, reaction).await;
@@ -64,13 +57,8 @@ async fn api_and_worker_share_the_work(app: &App) {
     app.node(api).as_user("ana").like("post:1").await;
     page.until("the like is shown", |item| item.like_count == 1).await;
     assert_eq!(app.node(worker).get("/livez").await.0, 200);
-    let (status, _) = app
-        .node(worker)
-        .post(
-            "/graphql",
-            &serde_json::json!({ "query": "{ viewer { user { id } } }" }),
-        )
-        .await;
+    let (status, _) =
+        app.node(worker).post("/graphql", &serde_json::json!({ "query": "{ viewer { user { id } } }" })).await;
     assert_eq!(status, 404, "a worker answers no requests");
 }
 
@@ -78,20 +66,14 @@ async fn api_and_worker_share_the_work(app: &App) {
 /// here it publishes where nobody listens.
 async fn a_fold_that_nobody_published_is_found(app: &App) {
     let api = app.start_node(&[("--role", "api")]).await;
-    app.start_node(&[("--role", "worker"), ("--redis-namespace", "elsewhere")])
-        .await;
+    app.start_node(&[("--role", "worker"), ("--redis-namespace", "elsewhere")]).await;
     let mut page = app.node(api).watch(&["post:1"]).await;
     page.next("the first event").await;
     for count in 1..=5 {
         app.node(api).as_user(&format!("user{count}")).like("post:1").await;
         let since = Instant::now();
-        page.until(&format!("like {count} is shown"), |item| item.like_count == count)
-            .await;
-        assert!(
-            since.elapsed() < FOUND_BY_POLL,
-            "like {count} took {:?}",
-            since.elapsed()
-        );
+        page.until(&format!("like {count} is shown"), |item| item.like_count == count).await;
+        assert!(since.elapsed() < FOUND_BY_POLL, "like {count} took {:?}", since.elapsed());
     }
 }
 

@@ -35,19 +35,13 @@ pub(crate) fn tests() -> Vec<Test> {
 }
 
 fn folder() -> TempDir {
-    tempfile::Builder::new()
-        .prefix("likewise-command-")
-        .tempdir()
-        .expect("a temporary folder")
+    tempfile::Builder::new().prefix("likewise-command-").tempdir().expect("a temporary folder")
 }
 
 fn schema_is_the_committed_one() {
     let printed = binary::run(folder().path(), &["schema"]).success().stdout;
     let committed = std::fs::read_to_string(binary::workspace().join("schema.graphql")).unwrap_or_default();
-    assert!(
-        printed == committed,
-        "schema.graphql has drifted from the code: run `make schema` and commit it"
-    );
+    assert!(printed == committed, "schema.graphql has drifted from the code: run `make schema` and commit it");
 }
 
 fn wrong_settings_end_with_64_and_their_name() {
@@ -72,11 +66,7 @@ fn wrong_settings_end_with_64_and_their_name() {
         let output = binary::run(folder.path(), &arguments);
         assert_eq!(output.code, USAGE, "{arguments:?}: {}", output.stderr);
         let text = output.stderr.to_uppercase().replace('-', "_");
-        assert!(
-            text.contains(setting),
-            "{arguments:?} names {setting}: {}",
-            output.stderr
-        );
+        assert!(text.contains(setting), "{arguments:?} names {setting}: {}", output.stderr);
     }
     let variables = BTreeMap::from([("LIKEWISE_JWT_SECRET", SECRET), ("LIKEWISE_CATALOG", "maybe")]);
     let output = binary::run_with(folder.path(), &["serve"], &variables);
@@ -84,15 +74,9 @@ fn wrong_settings_end_with_64_and_their_name() {
     let output = binary::run(folder.path(), &["dance"]);
     assert_eq!(output.code, USAGE, "an unknown command: {}", output.stderr);
     binary::run(folder.path(), &["--help"]).success();
-    let files: Vec<_> = std::fs::read_dir(folder.path())
-        .expect("the folder")
-        .flatten()
-        .map(|file| file.file_name())
-        .collect();
-    assert!(
-        !files.iter().any(|name| name.to_string_lossy().contains(".db")),
-        "no database was made: {files:?}"
-    );
+    let files: Vec<_> =
+        std::fs::read_dir(folder.path()).expect("the folder").flatten().map(|file| file.file_name()).collect();
+    assert!(!files.iter().any(|name| name.to_string_lossy().contains(".db")), "no database was made: {files:?}");
 }
 
 /// The command ends with 1, after one line that has `address`.
@@ -101,11 +85,7 @@ fn assert_unreachable(output: &binary::Output, address: &str) {
     assert_eq!(output.code, Some(1), "{}{}", output.stdout, output.stderr);
     let lines: Vec<_> = output.stderr.lines().filter(|line| line.contains(address)).collect();
     assert_eq!(lines.len(), 1, "one line has {address}: {}", output.stderr);
-    assert!(
-        !output.stderr.contains("panicked") && !output.stderr.contains("hunter2"),
-        "{}",
-        output.stderr
-    );
+    assert!(!output.stderr.contains("panicked") && !output.stderr.contains("hunter2"), "{}", output.stderr);
 }
 
 fn a_missing_database_is_one_line_with_its_address() {
@@ -121,15 +101,7 @@ fn a_missing_database_is_one_line_with_its_address() {
     }
     let nowhere = "/no/such/folder/likewise.db";
     let url = format!("sqlite://{nowhere}?mode=rwc");
-    let arguments = [
-        "serve",
-        "--jwt-secret",
-        SECRET,
-        "--listen",
-        "127.0.0.1:0",
-        "--database-url",
-        &url,
-    ];
+    let arguments = ["serve", "--jwt-secret", SECRET, "--listen", "127.0.0.1:0", "--database-url", &url];
     assert_unreachable(&binary::run(folder.path(), &arguments), nowhere);
     let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = taken.local_addr().expect("an address").to_string();
@@ -140,33 +112,18 @@ fn a_missing_database_is_one_line_with_its_address() {
 /// `serve` and the settings of a node of this test.
 fn serve(app: &App, more: &[&str]) -> Vec<String> {
     let settings = app.settings().into_iter().flat_map(|(flag, value)| [flag, value]);
-    ["serve".to_owned()]
-        .into_iter()
-        .chain(settings)
-        .chain(more.iter().map(|word| (*word).to_owned()))
-        .collect()
+    ["serve".to_owned()].into_iter().chain(settings).chain(more.iter().map(|word| (*word).to_owned())).collect()
 }
 
 async fn a_missing_redis_is_one_line_with_its_address(app: &App) {
     let address = format!("127.0.0.1:{}", ports::free());
-    let output = binary::run(
-        folder().path(),
-        &serve(app, &["--redis-url", &format!("redis://:hunter2@{address}")]),
-    );
+    let output = binary::run(folder().path(), &serve(app, &["--redis-url", &format!("redis://:hunter2@{address}")]));
     assert_unreachable(&output, &address);
 }
 
 async fn serve_refuses_a_schema_that_is_behind(app: &App) {
     let empty = app.database.empty(&app.services).await;
-    let arguments = [
-        "serve",
-        "--jwt-secret",
-        SECRET,
-        "--listen",
-        "127.0.0.1:0",
-        "--database-url",
-        &empty.url(),
-    ];
+    let arguments = ["serve", "--jwt-secret", SECRET, "--listen", "127.0.0.1:0", "--database-url", &empty.url()];
     let output = binary::run(folder().path(), &arguments);
     assert_eq!(output.code, Some(1), "{}", output.stderr);
     assert!(output.stderr.contains("likewise migrate"), "{}", output.stderr);
@@ -190,11 +147,7 @@ async fn migrate_may_run_twice_and_at_once(app: &App) {
     binary::run(folder().path(), &["migrate", "--database-url", &url]).success();
     let sql = empty.connect().await;
     let partitions = sql.number("SELECT count(*) FROM log_partition").await;
-    assert_eq!(
-        partitions,
-        if empty.is_postgres() { 4 } else { 1 },
-        "the default number of partitions"
-    );
+    assert_eq!(partitions, if empty.is_postgres() { 4 } else { 1 }, "the default number of partitions");
     invariants::hold(&sql).await;
     sql.close().await;
     empty.remove().await;
@@ -206,17 +159,10 @@ async fn a_token_of_the_command_signs_in(app: &App) {
     let client = app.client().with_token(output.stdout.trim());
     assert!(client.like("post:1").await.changed);
     assert_eq!(client.liked_items(json!({})).await.ids, ["post:1"]);
-    assert_eq!(
-        client.upsert_items(json!([{ "id": "post:1" }])).await.code(),
-        "FORBIDDEN"
-    );
+    assert_eq!(client.upsert_items(json!([{ "id": "post:1" }])).await.code(), "FORBIDDEN");
     let arguments = ["token", "--user", "shop", "--scope", "service", "--jwt-secret", SECRET];
     let output = binary::run(folder().path(), &arguments).success();
-    app.client()
-        .with_token(output.stdout.trim())
-        .upsert_items(json!([{ "id": "post:1" }]))
-        .await
-        .data();
+    app.client().with_token(output.stdout.trim()).upsert_items(json!([{ "id": "post:1" }])).await.data();
 }
 
 async fn an_answered_like_survives_a_kill(app: &App) {
@@ -225,20 +171,15 @@ async fn an_answered_like_survives_a_kill(app: &App) {
         let server = ServerProcess::start(folder.path(), &serve(app, &[]));
         let client = Client::new(app.http(), &server.address);
         for user in 0..10 {
-            let payload = client
-                .as_user(&format!("user{round}-{user}"))
-                .set_with_key("post:1", Reaction::Like, "k")
-                .await;
+            let payload =
+                client.as_user(&format!("user{round}-{user}")).set_with_key("post:1", Reaction::Like, "k").await;
             assert!(payload.changed);
         }
         assert_eq!(server.stop(Signal::SIGKILL), None, "killed");
     }
     let server = ServerProcess::start(folder.path(), &serve(app, &[]));
     let client = Client::new(app.http(), &server.address);
-    let replay = client
-        .as_user("user5-9")
-        .set_with_key("post:1", Reaction::Like, "k")
-        .await;
+    let replay = client.as_user("user5-9").set_with_key("post:1", Reaction::Like, "k").await;
     assert!(replay.replayed);
     app.drained().await;
     assert_eq!(client.item("post:1").await.like_count, 50);
@@ -269,10 +210,7 @@ fn the_demo_serves_tokens() {
     let server = ServerProcess::start(folder.path(), &["serve", "--demo", "--listen", "127.0.0.1:0"]);
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(async {
-        let http = reqwest::Client::builder()
-            .no_proxy()
-            .build()
-            .expect("a client without TLS");
+        let http = reqwest::Client::builder().no_proxy().build().expect("a client without TLS");
         let client = Client::new(http, &server.address);
         let (status, body) = client.post("/dev/token", &json!({ "user": "ana" })).await;
         assert_eq!(status, 200, "{body}");

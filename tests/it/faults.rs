@@ -19,9 +19,7 @@ pub(crate) fn tests() -> Vec<Test> {
         test_on!([Cluster], redis_stopped_for_ten_seconds_and_restarted_empty).with_own_servers(),
         test_on!([Cluster], redis_that_hangs_loses_nothing).with_own_servers(),
         test_on!([Cluster], local_watchers_need_no_redis).with_own_servers(),
-        test_on!([Cluster], postgres_crashes_under_load)
-            .with_own_servers()
-            .limit(240),
+        test_on!([Cluster], postgres_crashes_under_load).with_own_servers().limit(240),
         test_on!([Postgres], writes_say_unavailable_while_the_database_is_away).with_own_servers(),
         test_on!([Cluster], connections_cut_at_random_lose_and_double_nothing).limit(240),
     ]
@@ -80,10 +78,7 @@ fn both(app: &App) -> [Client; 2] {
 }
 
 async fn redis_stopped_for_ten_seconds_and_restarted_empty(app: &App) {
-    let mut pages = [
-        app.node(0).watch(&["post:0"]).await,
-        app.node(1).watch(&["post:0"]).await,
-    ];
+    let mut pages = [app.node(0).watch(&["post:0"]).await, app.node(1).watch(&["post:0"]).await];
     let load = Load::start(&both(app), 10);
     load.has_done(50).await;
     app.redis().stop();
@@ -93,23 +88,16 @@ async fn redis_stopped_for_ten_seconds_and_restarted_empty(app: &App) {
     load.has_done(50).await;
     let people = load.finish().await;
     for page in &mut pages {
-        page.until("pushes resume on the same socket and end with the truth", |item| {
-            item.like_count == people
-        })
-        .await;
+        page.until("pushes resume on the same socket and end with the truth", |item| item.like_count == people).await;
     }
     app.node(0).as_user("late").like("post:0").await;
     for page in &mut pages {
-        page.until("a like after the outage is shown", |item| item.like_count == people + 1)
-            .await;
+        page.until("a like after the outage is shown", |item| item.like_count == people + 1).await;
     }
 }
 
 async fn redis_that_hangs_loses_nothing(app: &App) {
-    let mut pages = [
-        app.node(0).watch(&["post:0"]).await,
-        app.node(1).watch(&["post:0"]).await,
-    ];
+    let mut pages = [app.node(0).watch(&["post:0"]).await, app.node(1).watch(&["post:0"]).await];
     let load = Load::start(&both(app), 10);
     load.has_done(50).await;
     app.redis().pause();
@@ -117,25 +105,20 @@ async fn redis_that_hangs_loses_nothing(app: &App) {
     app.redis().resume();
     let people = load.finish().await;
     for page in &mut pages {
-        page.until("pushes end with the truth", |item| item.like_count == people)
-            .await;
+        page.until("pushes end with the truth", |item| item.like_count == people).await;
     }
 }
 
 async fn local_watchers_need_no_redis(app: &App) {
     app.redis().stop();
-    let mut pages = [
-        app.node(0).watch(&["post:1"]).await,
-        app.node(1).watch(&["post:1"]).await,
-    ];
+    let mut pages = [app.node(0).watch(&["post:1"]).await, app.node(1).watch(&["post:1"]).await];
     for page in &mut pages {
         page.next("the first event").await;
     }
     for (count, user) in (1..).zip(["ana", "ben", "cem"]) {
         assert!(app.node(0).as_user(user).like("post:1").await.changed);
         for page in &mut pages {
-            page.until("the like is shown without Redis", |item| item.like_count == count)
-                .await;
+            page.until("the like is shown without Redis", |item| item.like_count == count).await;
         }
     }
     app.redis().start_again();
@@ -152,8 +135,7 @@ async fn postgres_crashes_under_load(app: &App) {
     }
     load.has_done(50).await;
     let people = load.finish().await;
-    page.until("the page ends with the truth", |item| item.like_count == people)
-        .await;
+    page.until("the page ends with the truth", |item| item.like_count == people).await;
 }
 
 async fn writes_say_unavailable_while_the_database_is_away(app: &App) {
@@ -161,33 +143,18 @@ async fn writes_say_unavailable_while_the_database_is_away(app: &App) {
     ana.like("post:1").await;
     app.drained().await;
     app.database.postgres().stop(Shutdown::Fast);
-    let refused = ana
-        .tap("post:2", Reaction::Like, Some("tap-1"))
-        .await
-        .expect_err("no database");
+    let refused = ana.tap("post:2", Reaction::Like, Some("tap-1")).await.expect_err("no database");
     assert_eq!((refused.code.as_str(), refused.retryable), ("UNAVAILABLE", Some(true)));
     assert!(refused.retry_after_ms.is_some());
-    let heart = ana
-        .query("{ item(id: \"post:1\") { likedByMe } }", serde_json::json!({}))
-        .await;
-    assert!(
-        heart.data["item"]["likedByMe"].is_null(),
-        "a heart is never guessed: {}",
-        heart.text
-    );
+    let heart = ana.query("{ item(id: \"post:1\") { likedByMe } }", serde_json::json!({})).await;
+    assert!(heart.data["item"]["likedByMe"].is_null(), "a heart is never guessed: {}", heart.text);
     assert!(!heart.errors.is_empty());
     assert_eq!(app.client().get("/livez").await.0, 200);
-    until_true("the node is not ready", SOON, async || {
-        app.client().get("/readyz").await.0 == 503
-    })
-    .await;
+    until_true("the node is not ready", SOON, async || app.client().get("/readyz").await.0 == 503).await;
     app.database.postgres().start_again();
     let payload = ana.tap_until_done("post:2", Reaction::Like, "tap-1").await;
     assert_eq!(payload.version, 1);
-    until_true("the node is ready", SOON, async || {
-        app.client().get("/readyz").await.0 == 200
-    })
-    .await;
+    until_true("the node is ready", SOON, async || app.client().get("/readyz").await.0 == 200).await;
 }
 
 /// Lanes, counters and readers lose connections at any point of their transactions: before COMMIT, and after it with
@@ -209,6 +176,5 @@ async fn connections_cut_at_random_lose_and_double_nothing(app: &App) {
     sql.close().await;
     load.has_done(50).await;
     let people = load.finish().await;
-    page.until("the page ends with the truth", |item| item.like_count == people)
-        .await;
+    page.until("the page ends with the truth", |item| item.like_count == people).await;
 }

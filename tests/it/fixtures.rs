@@ -7,10 +7,7 @@ use likewise_tests::redis::Redis;
 use sea_orm::ConnectionTrait;
 
 pub(crate) fn tests() -> Vec<Test> {
-    vec![
-        plain!(postgres_keeps_its_data_through_a_crash),
-        plain!(redis_comes_back_empty_on_its_port),
-    ]
+    vec![plain!(postgres_keeps_its_data_through_a_crash), plain!(redis_comes_back_empty_on_its_port)]
 }
 
 fn postgres_keeps_its_data_through_a_crash() {
@@ -19,24 +16,15 @@ fn postgres_keeps_its_data_through_a_crash() {
     runtime.block_on(async {
         postgres.create_database("kept").await;
         let before = connect(&postgres.url("kept")).await;
-        before
-            .execute_unprepared("CREATE TABLE t (n bigint)")
-            .await
-            .expect("a table");
+        before.execute_unprepared("CREATE TABLE t (n bigint)").await.expect("a table");
         postgres.restart(Shutdown::Immediate);
         let after = connect(&postgres.url("kept")).await;
-        after
-            .execute_unprepared("INSERT INTO t VALUES (1)")
-            .await
-            .expect("the table is there");
+        after.execute_unprepared("INSERT INTO t VALUES (1)").await.expect("the table is there");
         after.close().await.expect("an open connection can be closed");
         postgres.copy_database("kept", "copy").await;
         postgres.drop_database("kept").await;
         let copy = connect(&postgres.url("copy")).await;
-        let deleted = copy
-            .execute_unprepared("DELETE FROM t")
-            .await
-            .expect("the table is there");
+        let deleted = copy.execute_unprepared("DELETE FROM t").await.expect("the table is there");
         assert_eq!(deleted.rows_affected(), 1);
     });
     postgres.stop(Shutdown::Fast);
@@ -47,9 +35,7 @@ fn redis_comes_back_empty_on_its_port() {
     let redis = Redis::start().expect("Redis");
     let ask = |words: &str| {
         let mut stream = std::net::TcpStream::connect(("127.0.0.1", redis.port())).expect("Redis listens");
-        stream
-            .write_all(format!("{words}\r\nQUIT\r\n").as_bytes())
-            .expect("a command");
+        stream.write_all(format!("{words}\r\nQUIT\r\n").as_bytes()).expect("a command");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("an answer");
         answer

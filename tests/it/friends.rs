@@ -28,11 +28,7 @@ struct Line {
 }
 
 fn line(names: &[&str], others: i64, complete: bool) -> Line {
-    Line {
-        names: names.iter().map(|name| (*name).to_owned()).collect(),
-        others,
-        complete,
-    }
+    Line { names: names.iter().map(|name| (*name).to_owned()).collect(), others, complete }
 }
 
 async fn friend_likers(viewer: &Client, first: u32) -> Line {
@@ -42,19 +38,14 @@ async fn friend_likers(viewer: &Client, first: u32) -> Line {
     let found = &data["item"]["friendLikers"];
     let users = found["users"].as_array().expect("a list of users").iter();
     Line {
-        names: users
-            .map(|user| user["id"].as_str().expect("an id").to_owned())
-            .collect(),
+        names: users.map(|user| user["id"].as_str().expect("an id").to_owned()).collect(),
         others: found["othersCount"].as_i64().expect("a count"),
         complete: found["complete"].as_bool().expect("a flag"),
     }
 }
 
 async fn befriend(app: &App, user: &str, friends: &[&str]) {
-    app.as_service()
-        .upsert_users(json!([{ "id": user, "friendIds": friends }]))
-        .await
-        .data();
+    app.as_service().upsert_users(json!([{ "id": user, "friendIds": friends }])).await.data();
 }
 
 async fn like_in_order(app: &App, users: &[&str]) {
@@ -78,11 +69,7 @@ async fn others_are_everybody_else(app: &App) {
     let ana = app.as_user("ana");
     assert_eq!(friend_likers(&ana, 3).await, line(&[], 0, true));
     ana.like("post:1").await;
-    assert_eq!(
-        friend_likers(&ana, 3).await,
-        line(&[], 0, true),
-        "the viewer is no other"
-    );
+    assert_eq!(friend_likers(&ana, 3).await, line(&[], 0, true), "the viewer is no other");
     like_in_order(app, &["ben", "cem", "dia"]).await;
     assert_eq!(friend_likers(&ana, 3).await, line(&["ben"], 2, true));
     ana.unlike("post:1").await;
@@ -93,10 +80,7 @@ async fn friends_are_directed(app: &App) {
     befriend(app, "ana", &["ben"]).await;
     like_in_order(app, &["ana", "ben"]).await;
     assert_eq!(friend_likers(&app.as_user("ana"), 3).await.names, ["ben"]);
-    assert!(
-        friend_likers(&app.as_user("ben"), 3).await.names.is_empty(),
-        "Ben may not see Ana named"
-    );
+    assert!(friend_likers(&app.as_user("ben"), 3).await.names.is_empty(), "Ben may not see Ana named");
 }
 
 async fn friend_lists_are_replaced_added_to_and_taken_from(app: &App) {
@@ -104,14 +88,8 @@ async fn friend_lists_are_replaced_added_to_and_taken_from(app: &App) {
     let ana = app.as_user("ana");
     let steps = [
         (json!({ "id": "ana", "friendIds": ["ben", "cem"] }), vec!["cem", "ben"]),
-        (
-            json!({ "id": "ana", "addFriendIds": ["dia"] }),
-            vec!["dia", "cem", "ben"],
-        ),
-        (
-            json!({ "id": "ana", "addFriendIds": ["dia"], "removeFriendIds": ["cem"] }),
-            vec!["dia", "ben"],
-        ),
+        (json!({ "id": "ana", "addFriendIds": ["dia"] }), vec!["dia", "cem", "ben"]),
+        (json!({ "id": "ana", "addFriendIds": ["dia"], "removeFriendIds": ["cem"] }), vec!["dia", "ben"]),
         (json!({ "id": "ana", "name": "Ana" }), vec!["dia", "ben"]),
         (json!({ "id": "ana", "friendIds": [] }), vec![]),
     ];
@@ -140,17 +118,9 @@ async fn a_friend_past_the_last_hundred_likers_may_be_missing(app: &App) {
     }
     app.drained().await;
     let ana = app.as_user("ana");
-    assert_eq!(
-        friend_likers(&ana, 3).await,
-        line(&["old"], 99, true),
-        "a hundred likers are searched"
-    );
+    assert_eq!(friend_likers(&ana, 3).await, line(&["old"], 99, true), "a hundred likers are searched");
     like_in_order(app, &["new"]).await;
-    assert_eq!(
-        friend_likers(&ana, 3).await,
-        line(&["new"], 100, false),
-        "the hundred and first is not"
-    );
+    assert_eq!(friend_likers(&ana, 3).await, line(&["new"], 100, false), "the hundred and first is not");
 }
 
 async fn an_unlike_takes_the_name_off(app: &App) {
@@ -167,10 +137,7 @@ async fn users_are_known_once_upserted_or_seen(app: &App) {
     assert!(user("ana").await.is_null());
     app.as_user("ana").like("post:1").await;
     assert_eq!(user("ana").await, json!({ "id": "ana", "name": null }));
-    app.as_service()
-        .upsert_users(json!([{ "id": "ben", "name": "Ben" }]))
-        .await
-        .data();
+    app.as_service().upsert_users(json!([{ "id": "ben", "name": "Ben" }])).await.data();
     assert_eq!(user("ben").await, json!({ "id": "ben", "name": "Ben" }));
     app.as_service().upsert_users(json!([{ "id": "ben" }])).await.data();
     assert_eq!(user("ben").await["name"], "Ben", "an absent field stays as it is");

@@ -60,11 +60,7 @@ async fn an_old_key_after_an_unlike_changes_nothing(app: &App) {
     let late = ana.set_with_key("post:1", Reaction::Like, "tap-1").await;
     assert_eq!(stored(&late), stored(&like));
     assert!(late.replayed);
-    assert_eq!(
-        late.item.my_reaction,
-        Some(Reaction::None),
-        "the late retry did not like again"
-    );
+    assert_eq!(late.item.my_reaction, Some(Reaction::None), "the late retry did not like again");
     assert_eq!(late.item.like_count, 0);
     let new = ana.set_with_key("post:1", Reaction::Like, "tap-3").await;
     assert!(new.changed && !new.replayed);
@@ -76,10 +72,7 @@ async fn an_old_key_after_an_unlike_changes_nothing(app: &App) {
 async fn a_key_of_another_item_is_refused(app: &App) {
     let ana = app.as_user("ana");
     ana.set_with_key("post:1", Reaction::Like, "tap-1").await;
-    let refused = ana
-        .tap("post:2", Reaction::Like, Some("tap-1"))
-        .await
-        .expect_err("another item");
+    let refused = ana.tap("post:2", Reaction::Like, Some("tap-1")).await.expect_err("another item");
     assert_eq!(refused.code, "IDEMPOTENCY_KEY_REUSED");
     assert_eq!(refused.retryable, Some(false));
     assert_eq!(ana.item("post:2").await.liked_by_me, Some(false));
@@ -88,30 +81,21 @@ async fn a_key_of_another_item_is_refused(app: &App) {
 async fn a_key_of_another_verb_is_refused(app: &App) {
     let ana = app.as_user("ana");
     ana.set_with_key("post:1", Reaction::Like, "tap-1").await;
-    let refused = ana
-        .tap("post:1", Reaction::None, Some("tap-1"))
-        .await
-        .expect_err("another verb");
+    let refused = ana.tap("post:1", Reaction::None, Some("tap-1")).await.expect_err("another verb");
     assert_eq!(refused.code, "IDEMPOTENCY_KEY_REUSED");
     assert_eq!(ana.item("post:1").await.liked_by_me, Some(true));
 }
 
 async fn a_key_belongs_to_its_user(app: &App) {
     app.as_user("ana").set_with_key("post:1", Reaction::Like, "tap-1").await;
-    let ben = app
-        .as_user("ben")
-        .set_with_key("post:2", Reaction::Dislike, "tap-1")
-        .await;
+    let ben = app.as_user("ben").set_with_key("post:2", Reaction::Dislike, "tap-1").await;
     assert!(ben.changed && !ben.replayed);
 }
 
 async fn like_and_set_reaction_share_a_key(app: &App) {
     let ana = app.as_user("ana");
     let like = ana.set_with_key("post:1", Reaction::Like, "tap-1").await;
-    let again = ana
-        .set_reaction("post:1", Reaction::Like, Some("tap-1"))
-        .await
-        .expect("the same wish");
+    let again = ana.set_reaction("post:1", Reaction::Like, Some("tap-1")).await.expect("the same wish");
     assert!(again.replayed);
     assert_eq!(stored(&like), stored(&again));
 }
@@ -123,26 +107,16 @@ async fn what_changed_nothing_is_recorded_too(app: &App) {
     ana.set_with_key("post:1", Reaction::Like, "tap-2").await;
     let late = ana.set_with_key("post:1", Reaction::None, "tap-1").await;
     assert!(late.replayed && !late.changed);
-    assert_eq!(
-        ana.item("post:1").await.liked_by_me,
-        Some(true),
-        "the late retry took nothing back"
-    );
+    assert_eq!(ana.item("post:1").await.liked_by_me, Some(true), "the late retry took nothing back");
 }
 
 async fn refusals_are_not_recorded(app: &App) {
     let ana = app.as_user("ana");
     let open = async |open: bool| {
-        app.as_service()
-            .upsert_items(json!([{ "id": "post:1", "open": open }]))
-            .await
-            .data();
+        app.as_service().upsert_items(json!([{ "id": "post:1", "open": open }])).await.data();
     };
     open(false).await;
-    let refused = ana
-        .tap("post:1", Reaction::Like, Some("tap-1"))
-        .await
-        .expect_err("closed");
+    let refused = ana.tap("post:1", Reaction::Like, Some("tap-1")).await.expect_err("closed");
     assert_eq!(refused.code, "ITEM_CLOSED");
     open(true).await;
     let payload = ana.set_with_key("post:1", Reaction::Like, "tap-1").await;
@@ -153,16 +127,9 @@ async fn a_replay_is_answered_before_other_checks(app: &App) {
     let ana = app.as_user("ana");
     let first = ana.set_with_key("post:1", Reaction::Like, "tap-1").await;
     ana.set_with_key("post:1", Reaction::None, "tap-2").await;
-    app.as_service()
-        .upsert_items(json!([{ "id": "post:1", "open": false }]))
-        .await
-        .data();
+    app.as_service().upsert_items(json!([{ "id": "post:1", "open": false }])).await.data();
     let replay = ana.set_with_key("post:1", Reaction::Like, "tap-1").await;
-    assert_eq!(
-        stored(&replay),
-        stored(&first),
-        "the item was open when the tap was made"
-    );
+    assert_eq!(stored(&replay), stored(&first), "the item was open when the tap was made");
 }
 
 async fn parallel_retries_are_one_effect(app: &App) {
@@ -170,20 +137,9 @@ async fn parallel_retries_are_one_effect(app: &App) {
         let ana = app.node(number % app.running_nodes()).as_user("ana");
         tokio::spawn(async move { ana.set_with_key("post:1", Reaction::Like, "tap-1").await })
     });
-    let payloads: Vec<_> = join_all(retries)
-        .await
-        .into_iter()
-        .map(|retry| retry.expect("an answer"))
-        .collect();
-    assert_eq!(
-        payloads.iter().filter(|payload| !payload.replayed).count(),
-        1,
-        "one had the effect"
-    );
-    assert!(
-        payloads.iter().all(|payload| stored(payload) == stored(&payloads[0])),
-        "all hear the same"
-    );
+    let payloads: Vec<_> = join_all(retries).await.into_iter().map(|retry| retry.expect("an answer")).collect();
+    assert_eq!(payloads.iter().filter(|payload| !payload.replayed).count(), 1, "one had the effect");
+    assert!(payloads.iter().all(|payload| stored(payload) == stored(&payloads[0])), "all hear the same");
     assert_eq!(app.number("SELECT count(*) FROM idempotency_record").await, 1);
 }
 
@@ -195,15 +151,9 @@ async fn like_and_hang_up(app: &App, key: &str) {
     let body = json!({ "query": query }).to_string();
     let (address, token) = (ana.address(), ana.token().expect("a token"));
     let head = format!("POST /graphql HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n");
-    let rest = format!(
-        "content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    );
+    let rest = format!("content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len());
     let mut stream = TcpStream::connect(address).await.expect("the node listens");
-    stream
-        .write_all(format!("{head}{rest}").as_bytes())
-        .await
-        .expect("the request is sent");
+    stream.write_all(format!("{head}{rest}").as_bytes()).await.expect("the request is sent");
     let row = "SELECT count(*) FROM idempotency_record";
     until_true("the like is stored", SOON, async || app.number(row).await == 1).await;
     drop(stream);

@@ -24,18 +24,13 @@ pub(crate) fn tests() -> Vec<Test> {
 }
 
 fn folder() -> TempDir {
-    tempfile::Builder::new()
-        .prefix("likewise-import-")
-        .tempdir()
-        .expect("a temporary folder")
+    tempfile::Builder::new().prefix("likewise-import-").tempdir().expect("a temporary folder")
 }
 
 fn import(app: &App, folder: &Path, file: &str, more: &[&str]) -> binary::Output {
     let url = app.database.url();
-    let arguments: Vec<&str> = ["import", file, "--database-url", &url]
-        .into_iter()
-        .chain(more.iter().copied())
-        .collect();
+    let arguments: Vec<&str> =
+        ["import", file, "--database-url", &url].into_iter().chain(more.iter().copied()).collect();
     binary::run(folder, &arguments)
 }
 
@@ -62,26 +57,10 @@ async fn csv_and_ndjson_are_imported_with_their_times(app: &App) {
     import(app, folder.path(), "likes.ndjson", &[]).success();
     let at = "SELECT reacted_at FROM reaction WHERE user_id = 'ben' AND item_id = 'post:1'";
     assert_eq!(app.number(at).await, 1_714_644_000_500_000);
-    assert_eq!(
-        app.number("SELECT count(*) FROM reaction_event WHERE origin = 1").await,
-        5,
-        "one event for each row"
-    );
-    assert_eq!(
-        app.number("SELECT like_count FROM item_count WHERE item_id = 'post:1'")
-            .await,
-        2
-    );
-    assert_eq!(
-        app.number("SELECT dislike_count FROM item_count WHERE item_id = 'post:1'")
-            .await,
-        1
-    );
-    assert_eq!(
-        app.number("SELECT like_count FROM item_count WHERE item_id = 'post:2'")
-            .await,
-        0
-    );
+    assert_eq!(app.number("SELECT count(*) FROM reaction_event WHERE origin = 1").await, 5, "one event for each row");
+    assert_eq!(app.number("SELECT like_count FROM item_count WHERE item_id = 'post:1'").await, 2);
+    assert_eq!(app.number("SELECT dislike_count FROM item_count WHERE item_id = 'post:1'").await, 1);
+    assert_eq!(app.number("SELECT like_count FROM item_count WHERE item_id = 'post:2'").await, 0);
     holds(app).await;
 }
 
@@ -112,21 +91,13 @@ async fn bad_lines_are_named_and_skipped_only_when_asked(app: &App) {
     std::fs::write(folder.path().join("likes.csv"), csv).expect("a file");
     let output = import(app, folder.path(), "likes.csv", &[]);
     assert_eq!(output.code, Some(1), "{}", output.stderr);
-    assert!(
-        output.stderr.contains("line 3"),
-        "the first bad line is named: {}",
-        output.stderr
-    );
+    assert!(output.stderr.contains("line 3"), "the first bad line is named: {}", output.stderr);
     let output = import(app, folder.path(), "likes.csv", &["--skip-bad-lines"]).success();
     let text = format!("{}{}", output.stdout, output.stderr);
     for line in ["line 3", "line 4", "line 5"] {
         assert!(text.contains(line), "{line} is reported: {text}");
     }
-    assert_eq!(
-        app.number("SELECT like_count FROM item_count WHERE item_id = 'post:1'")
-            .await,
-        2
-    );
+    assert_eq!(app.number("SELECT like_count FROM item_count WHERE item_id = 'post:1'").await, 2);
     holds(app).await;
 }
 
@@ -139,12 +110,8 @@ async fn a_killed_import_goes_on_where_it_was(app: &App) {
     let mut killed = 0;
     for events in [1, 15_000, 30_000] {
         let mut command = std::process::Command::new(binary::path());
-        command
-            .args(["import", "likes.csv", "--database-url", &url])
-            .current_dir(folder.path());
-        command
-            .stdout(std::process::Stdio::null())
-            .stderr(std::process::Stdio::null());
+        command.args(["import", "likes.csv", "--database-url", &url]).current_dir(folder.path());
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
         let file = folder.path().join("watchdog");
         let mut process = Process::start("likewise import", &mut command, &file, Signal::SIGKILL).expect("it starts");
         let deadline = Instant::now() + Duration::from_secs(60);
@@ -158,10 +125,7 @@ async fn a_killed_import_goes_on_where_it_was(app: &App) {
     }
     assert!(killed > 0, "the import was never met alive");
     import(app, folder.path(), "likes.csv", &[]).success();
-    assert_eq!(
-        app.number("SELECT count(*) FROM reaction_event").await,
-        i64::try_from(ROWS).expect("small")
-    );
+    assert_eq!(app.number("SELECT count(*) FROM reaction_event").await, i64::try_from(ROWS).expect("small"));
     holds(app).await;
 }
 
@@ -174,11 +138,7 @@ async fn seeded_data_is_consistent(app: &App) {
     binary::run(folder.path(), &arguments).success();
     let likes = app.number("SELECT count(*) FROM reaction WHERE state = 1").await;
     assert!((9_000..=10_000).contains(&likes), "{likes} likes");
-    assert_eq!(
-        app.number("SELECT CAST(sum(like_count) AS bigint) FROM item_count")
-            .await,
-        likes
-    );
+    assert_eq!(app.number("SELECT CAST(sum(like_count) AS bigint) FROM item_count").await, likes);
     holds(app).await;
 }
 
@@ -198,7 +158,6 @@ async fn an_import_beside_a_running_server_is_counted(app: &App) {
     let mut page = app.client().watch(&["item0"]).await;
     page.next("the first event").await;
     import(app, folder.path(), "likes.csv", &[]).success();
-    page.until("the imported likes are pushed", |item| item.like_count == 997)
-        .await;
+    page.until("the imported likes are pushed", |item| item.like_count == 997).await;
     assert!(!app.as_user("user0").like("item0").await.changed);
 }

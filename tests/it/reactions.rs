@@ -30,11 +30,7 @@ async fn each_row_of_the_transition_table(app: &App) {
     for old in Reaction::ALL {
         for new in Reaction::ALL {
             let item = format!("{old:?}-{new:?}");
-            let before = if old == Reaction::None {
-                0
-            } else {
-                ana.set(&item, old).await.version
-            };
+            let before = if old == Reaction::None { 0 } else { ana.set(&item, old).await.version };
             let payload = ana.set(&item, new).await;
             let ((old_likes, old_dislikes), (likes, dislikes)) = (old.counts(), new.counts());
             let changed = old != new;
@@ -44,17 +40,9 @@ async fn each_row_of_the_transition_table(app: &App) {
             assert_eq!(payload.version, before + i64::from(changed), "{item}");
             assert_eq!(payload.client_like_delta, likes - old_likes, "{item}");
             assert_eq!(payload.client_dislike_delta, dislikes - old_dislikes, "{item}");
-            assert_eq!(
-                payload.count_status,
-                if changed { "QUEUED" } else { "UNCHANGED" },
-                "{item}"
-            );
+            assert_eq!(payload.count_status, if changed { "QUEUED" } else { "UNCHANGED" }, "{item}");
             assert!(!payload.replayed, "{item}");
-            assert_eq!(
-                (payload.item.like_count, payload.item.dislike_count),
-                (likes, dislikes),
-                "{item}"
-            );
+            assert_eq!((payload.item.like_count, payload.item.dislike_count), (likes, dislikes), "{item}");
             assert_eq!(payload.item.my_reaction, Some(new), "{item}");
             assert_eq!(payload.item.liked_by_me, Some(new == Reaction::Like), "{item}");
             assert_eq!(payload.item.my_reaction_version, Some(payload.version), "{item}");
@@ -88,11 +76,7 @@ async fn six_calls_of_a_like_button(app: &App) {
         app.drained().await;
         assert_eq!(app.client().item("post:42").await.like_count, count, "{call}");
     }
-    assert_eq!(
-        app.number("SELECT count(*) FROM reaction_event").await,
-        3,
-        "three calls changed something"
-    );
+    assert_eq!(app.number("SELECT count(*) FROM reaction_event").await, 3, "three calls changed something");
 }
 
 async fn unlike_twice_is_one_event(app: &App) {
@@ -104,11 +88,7 @@ async fn unlike_twice_is_one_event(app: &App) {
     assert_eq!(first.version, second.version);
     let unlikes = "SELECT count(*) FROM reaction_event WHERE new_state = 0";
     assert_eq!(app.number(unlikes).await, 1);
-    assert_eq!(
-        app.number("SELECT count(*) FROM reaction").await,
-        1,
-        "an unlike keeps the row"
-    );
+    assert_eq!(app.number("SELECT count(*) FROM reaction").await, 1, "an unlike keeps the row");
 }
 
 async fn unlike_takes_a_dislike_back(app: &App) {
@@ -142,27 +122,15 @@ async fn client_mutation_id_comes_back(app: &App) {
 async fn closed_item_refuses_new_reactions_and_allows_unlike(app: &App) {
     let (ana, ben) = (app.as_user("ana"), app.as_user("ben"));
     ana.like("post:1").await;
-    app.as_service()
-        .upsert_items(json!([{ "id": "post:1", "open": false }]))
-        .await
-        .data();
-    let refused = ben
-        .tap("post:1", Reaction::Like, None)
-        .await
-        .expect_err("the item is closed");
+    app.as_service().upsert_items(json!([{ "id": "post:1", "open": false }])).await.data();
+    let refused = ben.tap("post:1", Reaction::Like, None).await.expect_err("the item is closed");
     assert_eq!(refused.code, "ITEM_CLOSED");
-    let refused = ana
-        .tap("post:1", Reaction::Dislike, None)
-        .await
-        .expect_err("the item is closed");
+    let refused = ana.tap("post:1", Reaction::Dislike, None).await.expect_err("the item is closed");
     assert_eq!(refused.code, "ITEM_CLOSED");
     assert!(!ana.like("post:1").await.changed, "what is liked may be liked again");
     assert!(!ben.unlike("post:1").await.changed, "nothing to take back is no error");
     assert!(ana.unlike("post:1").await.changed);
-    app.as_service()
-        .upsert_items(json!([{ "id": "post:1", "open": true }]))
-        .await
-        .data();
+    app.as_service().upsert_items(json!([{ "id": "post:1", "open": true }])).await.data();
     assert!(ben.like("post:1").await.changed);
 }
 
@@ -172,18 +140,9 @@ async fn parallel_likes_of_one_user_are_one_row(app: &App) {
         let ana = nodes[number % nodes.len()].as_user("ana");
         tokio::spawn(async move { ana.like("post:1").await })
     });
-    let payloads: Vec<_> = join_all(likes)
-        .await
-        .into_iter()
-        .map(|like| like.expect("every like succeeds"))
-        .collect();
+    let payloads: Vec<_> = join_all(likes).await.into_iter().map(|like| like.expect("every like succeeds")).collect();
     assert_eq!(payloads.iter().filter(|payload| payload.changed).count(), 1);
-    assert!(
-        payloads
-            .iter()
-            .all(|payload| payload.version == 1 && payload.item.like_count == 1),
-        "{payloads:?}"
-    );
+    assert!(payloads.iter().all(|payload| payload.version == 1 && payload.item.like_count == 1), "{payloads:?}");
     assert_eq!(app.number("SELECT count(*) FROM reaction").await, 1);
     assert_eq!(app.number("SELECT count(*) FROM reaction_event").await, 1);
     app.drained().await;
@@ -194,33 +153,15 @@ async fn parallel_likes_and_unlikes_of_one_user_end_in_the_row(app: &App) {
     let nodes = nodes(app);
     let taps = (0..200).map(|number: usize| {
         let ana = nodes[number / 2 % nodes.len()].as_user("ana");
-        let reaction = if number.is_multiple_of(2) {
-            Reaction::Like
-        } else {
-            Reaction::None
-        };
+        let reaction = if number.is_multiple_of(2) { Reaction::Like } else { Reaction::None };
         tokio::spawn(async move { ana.set("post:1", reaction).await })
     });
-    let payloads: Vec<_> = join_all(taps)
-        .await
-        .into_iter()
-        .map(|tap| tap.expect("every tap succeeds"))
-        .collect();
-    let last = payloads
-        .iter()
-        .max_by_key(|payload| payload.version)
-        .expect("two hundred answers");
+    let payloads: Vec<_> = join_all(taps).await.into_iter().map(|tap| tap.expect("every tap succeeds")).collect();
+    let last = payloads.iter().max_by_key(|payload| payload.version).expect("two hundred answers");
     let flips: i64 = payloads.iter().map(|payload| payload.client_like_delta).sum();
     app.drained().await;
-    let (anonymous, own) = (
-        app.client().item("post:1").await,
-        app.as_user("ana").item("post:1").await,
-    );
-    assert_eq!(
-        anonymous.like_count,
-        last.reaction.counts().0,
-        "the count is what the row says"
-    );
+    let (anonymous, own) = (app.client().item("post:1").await, app.as_user("ana").item("post:1").await);
+    assert_eq!(anonymous.like_count, last.reaction.counts().0, "the count is what the row says");
     assert_eq!(anonymous.like_count, flips, "the deltas that callers were told add up");
     assert_eq!(own.my_reaction, Some(last.reaction));
     assert_eq!(own.my_reaction_version, Some(last.version));
@@ -253,10 +194,7 @@ async fn restart_keeps_the_numbers(app: &App) {
     assert_eq!((after.like_count, after.dislike_count), (2, 1));
     assert_eq!(after.liked_by_me, Some(true));
     assert_eq!(after.my_reaction_at, before.my_reaction_at);
-    assert!(
-        after.count_version >= before.count_version,
-        "countVersion never goes back"
-    );
+    assert!(after.count_version >= before.count_version, "countVersion never goes back");
     assert!(!app.as_user("ana").like("post:1").await.changed);
 }
 

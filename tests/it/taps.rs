@@ -18,9 +18,7 @@ pub(crate) fn tests() -> Vec<Test> {
     vec![
         on_both!(payload_and_next_query_have_the_tap),
         test_on!([Cluster], the_other_node_has_the_tap_at_once),
-        on_all!(a_tap_is_counted_once_in_a_thousand_rounds)
-            .with(QUICK)
-            .limit(400),
+        on_all!(a_tap_is_counted_once_in_a_thousand_rounds).with(QUICK).limit(400),
         on_all!(a_sum_of_zero_still_pushes_the_empty_heart).with(SLOW),
     ]
 }
@@ -45,11 +43,7 @@ async fn the_other_node_has_the_tap_at_once(app: &App) {
         let seen = there.item(&item).await;
         assert_eq!(seen.my_reaction, Some(reaction), "round {round}");
         assert_eq!(seen.my_reaction_version, Some(payload.version), "round {round}");
-        assert_eq!(
-            (seen.like_count, seen.dislike_count),
-            reaction.counts(),
-            "round {round}"
-        );
+        assert_eq!((seen.like_count, seen.dislike_count), reaction.counts(), "round {round}");
     }
 }
 
@@ -66,47 +60,27 @@ async fn a_tap_is_counted_once_in_a_thousand_rounds(app: &App) {
     for round in 0..ROUNDS {
         let (before, own) = (count(&others), rng.random_bool(0.5));
         let other = rng.random_range(0..12);
-        let flip = (rng.random_bool(0.7)).then(|| {
-            if others.remove(&other) {
-                false
-            } else {
-                others.insert(other)
-            }
-        });
+        let flip = (rng.random_bool(0.7)).then(|| if others.remove(&other) { false } else { others.insert(other) });
         let device = app.node(rng.random_range(0..nodes)).as_user("ana");
         let their = async {
             let Some(likes) = flip else { return };
             let reaction = if likes { Reaction::Like } else { Reaction::None };
-            app.node(round % nodes)
-                .as_user(&format!("other{other}"))
-                .set("post:1", reaction)
-                .await;
+            app.node(round % nodes).as_user(&format!("other{other}")).set("post:1", reaction).await;
         };
         let mine = async {
-            let payload = device
-                .set("post:1", if own { Reaction::Like } else { Reaction::None })
-                .await;
+            let payload = device.set("post:1", if own { Reaction::Like } else { Reaction::None }).await;
             (payload, device.item("post:1").await)
         };
         let ((payload, query), ()) = tokio::join!(mine, their);
         let allowed = [i64::from(own) + before, i64::from(own) + count(&others)];
-        assert!(
-            allowed.contains(&payload.item.like_count),
-            "round {round}, payload, {allowed:?}: {payload:?}"
-        );
-        assert!(
-            allowed.contains(&query.like_count),
-            "round {round}, query, {allowed:?}: {query:?}"
-        );
+        assert!(allowed.contains(&payload.item.like_count), "round {round}, payload, {allowed:?}: {payload:?}");
+        assert!(allowed.contains(&query.like_count), "round {round}, query, {allowed:?}: {query:?}");
         page.has_tapped("post:1", payload.version);
         let wanted = allowed[1];
         let is_wanted = |item: &Item| (item.like_count, item.my_reaction_version) == (wanted, Some(payload.version));
         if !page.latest("post:1").is_some_and(is_wanted) {
             page.until(&format!("round {round} shows {wanted} likes"), |item| {
-                assert!(
-                    allowed.contains(&item.like_count),
-                    "round {round}, push, {allowed:?}: {item:?}"
-                );
+                assert!(allowed.contains(&item.like_count), "round {round}, push, {allowed:?}: {item:?}");
                 assert_eq!(item.liked_by_me, Some(own), "round {round}, push");
                 item.like_count == wanted
             })
@@ -133,13 +107,8 @@ async fn a_sum_of_zero_still_pushes_the_empty_heart(app: &App) {
     app.as_user("cem").set("post:2", Reaction::Like).await;
     let (ben, unlike) = (app.as_user("ben"), ana.unlike("post:1"));
     let (_, payload) = tokio::join!(ben.like("post:1"), unlike);
-    let event = page
-        .until("the empty heart is shown", |item| item.liked_by_me == Some(false))
-        .await;
-    assert!(
-        event.my_reaction_version == Some(payload.version) && event.like_count <= 1,
-        "{event:?}"
-    );
+    let event = page.until("the empty heart is shown", |item| item.liked_by_me == Some(false)).await;
+    assert!(event.my_reaction_version == Some(payload.version) && event.like_count <= 1, "{event:?}");
     let is_folded = |item: &Item| item.count_version > first.count_version;
     let folded = match is_folded(&event) {
         true => event,

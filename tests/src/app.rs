@@ -77,10 +77,7 @@ impl App {
             false => services.redis(),
             true => Arc::new(Redis::start().unwrap_or_else(|error| panic!("{error}"))),
         });
-        let http = reqwest::Client::builder()
-            .no_proxy()
-            .build()
-            .expect("a client without TLS");
+        let http = reqwest::Client::builder().no_proxy().build().expect("a client without TLS");
         let mut app = Self {
             database,
             redis,
@@ -117,10 +114,7 @@ impl App {
             settings.push(("--redis-url", redis.url()));
             settings.push(("--redis-namespace", self.services.new_name()));
         }
-        settings
-            .into_iter()
-            .map(|(flag, value)| (flag.to_owned(), value))
-            .collect()
+        settings.into_iter().map(|(flag, value)| (flag.to_owned(), value)).collect()
     }
 
     /// Starts one more node, with settings that only it has, and returns its number.
@@ -138,12 +132,8 @@ impl App {
         let arguments = all.into_iter().flat_map(|(flag, value)| [flag, value]);
         let arguments = ["likewise".to_owned(), "serve".to_owned()].into_iter().chain(arguments);
         let cli = Cli::try_parse_from(arguments).unwrap_or_else(|error| panic!("{error}"));
-        let Command::Serve(config) = cli.command else {
-            panic!("the arguments ask for serve")
-        };
-        let node = Node::start(*config)
-            .await
-            .unwrap_or_else(|error| panic!("the node does not start: {error}"));
+        let Command::Serve(config) = cli.command else { panic!("the arguments ask for serve") };
+        let node = Node::start(*config).await.unwrap_or_else(|error| panic!("the node does not start: {error}"));
         let address = node.address();
         self.nodes.borrow_mut()[number] = Some(Running { node, address });
     }
@@ -151,11 +141,7 @@ impl App {
     /// Drains and stops a node; a task of it that panicked fails the test.
     pub async fn stop_node(&self, number: usize) {
         let running = self.nodes.borrow_mut()[number].take().expect("the node runs");
-        running
-            .node
-            .stop()
-            .await
-            .unwrap_or_else(|error| panic!("node {number} did not stop cleanly: {error}"));
+        running.node.stop().await.unwrap_or_else(|error| panic!("node {number} did not stop cleanly: {error}"));
     }
 
     pub async fn restart_node(&self, number: usize) {

@@ -43,13 +43,7 @@ pub fn path() -> &'static Path {
 fn build() -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args([
-            "build",
-            "--workspace",
-            "--bin",
-            "likewise",
-            "--message-format=json-render-diagnostics",
-        ])
+        .args(["build", "--workspace", "--bin", "likewise", "--message-format=json-render-diagnostics"])
         .current_dir(workspace())
         .stderr(Stdio::inherit())
         .output()
@@ -57,17 +51,13 @@ fn build() -> PathBuf {
     assert!(output.status.success(), "the binary does not build");
     let text = String::from_utf8(output.stdout).expect("cargo speaks UTF-8");
     let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let built = messages
-        .filter_map(|message| message["executable"].as_str().map(PathBuf::from))
-        .next_back();
+    let built = messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
     built.expect("cargo names the binary that it built")
 }
 
 /// The root of the repository.
 pub fn workspace() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("the tests lie in the workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests lie in the workspace")
 }
 
 /// Runs a command to its end in an empty environment but for `PATH` and `HOME`.
@@ -80,36 +70,23 @@ pub fn run_with<S: AsRef<str>>(folder: &Path, arguments: &[S], variables: &BTree
     let (out, err) = (folder.join("stdout"), folder.join("stderr"));
     let mut command = command(folder, arguments);
     command.envs(variables);
-    command
-        .stdout(File::create(&out).expect("a file"))
-        .stderr(File::create(&err).expect("a file"));
+    command.stdout(File::create(&out).expect("a file")).stderr(File::create(&err).expect("a file"));
     let mut process = Process::start("likewise", &mut command, &out, Signal::SIGKILL).expect("the binary starts");
     let deadline = Instant::now() + COMMAND_LIMIT;
     let status = loop {
         if let Some(status) = process.ended() {
             break status;
         }
-        assert!(
-            Instant::now() < deadline,
-            "the command ran longer than {COMMAND_LIMIT:?}"
-        );
+        assert!(Instant::now() < deadline, "the command ran longer than {COMMAND_LIMIT:?}");
         std::thread::sleep(Duration::from_millis(5));
     };
     let text = |path| std::fs::read_to_string(path).unwrap_or_default();
-    Output {
-        code: status.code(),
-        stdout: text(out),
-        stderr: text(err),
-    }
+    Output { code: status.code(), stdout: text(out), stderr: text(err) }
 }
 
 fn command<S: AsRef<str>>(folder: &Path, arguments: &[S]) -> Command {
     let mut command = Command::new(path());
-    command
-        .args(arguments.iter().map(AsRef::as_ref))
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .env_clear();
+    command.args(arguments.iter().map(AsRef::as_ref)).current_dir(folder).stdin(Stdio::null()).env_clear();
     for name in ["PATH", "HOME"] {
         command.envs(std::env::var_os(name).map(|value| (name, value)));
     }
@@ -129,20 +106,13 @@ impl ServerProcess {
     /// Starts `likewise` on a free port in the place of the argument `127.0.0.1:0`, and waits until it listens.
     pub fn start<S: AsRef<str>>(folder: &Path, arguments: &[S]) -> Self {
         let address = format!("127.0.0.1:{}", ports::free());
-        let arguments: Vec<_> = arguments
-            .iter()
-            .map(|word| word.as_ref().replace("127.0.0.1:0", &address))
-            .collect();
+        let arguments: Vec<_> = arguments.iter().map(|word| word.as_ref().replace("127.0.0.1:0", &address)).collect();
         let mut command = command(folder, &arguments);
         let output = |name| File::create(folder.join(name)).expect("a file");
         command.stdout(output("serve.out")).stderr(output("serve.log"));
         let leftovers = folder.join("serve.out");
         let process = Process::start("likewise", &mut command, &leftovers, Signal::SIGKILL).expect("the binary starts");
-        let mut server = Self {
-            process,
-            folder: folder.to_owned(),
-            address,
-        };
+        let mut server = Self { process, folder: folder.to_owned(), address };
         server.wait_until_it_listens();
         server
     }
@@ -150,11 +120,7 @@ impl ServerProcess {
     fn wait_until_it_listens(&mut self) {
         let deadline = Instant::now() + COMMAND_LIMIT;
         while TcpStream::connect(&self.address).is_err() {
-            assert!(
-                self.process.ended().is_none(),
-                "the server ended before it listened: {}",
-                self.log()
-            );
+            assert!(self.process.ended().is_none(), "the server ended before it listened: {}", self.log());
             assert!(Instant::now() < deadline, "the server does not listen: {}", self.log());
             std::thread::sleep(Duration::from_millis(5));
         }

@@ -21,11 +21,7 @@ pub struct Client {
 impl Client {
     /// An anonymous client of the node at `address`, as `127.0.0.1:4000`.
     pub fn new(http: reqwest::Client, address: impl Into<String>) -> Self {
-        Self {
-            http,
-            address: address.into(),
-            token: None,
-        }
+        Self { http, address: address.into(), token: None }
     }
 
     #[must_use]
@@ -41,10 +37,7 @@ impl Client {
 
     #[must_use]
     pub fn with_token(&self, token: impl Into<String>) -> Self {
-        Self {
-            token: Some(token.into()),
-            ..self.clone()
-        }
+        Self { token: Some(token.into()), ..self.clone() }
     }
 
     pub fn address(&self) -> &str {
@@ -56,9 +49,7 @@ impl Client {
     }
 
     pub async fn query(&self, document: &str, variables: Value) -> Response {
-        self.try_query(document, variables)
-            .await
-            .unwrap_or_else(|error| panic!("{}: {error:?}", self.address))
+        self.try_query(document, variables).await.unwrap_or_else(|error| panic!("{}: {error:?}", self.address))
     }
 
     /// As `query`, where the connection itself may fail.
@@ -67,22 +58,14 @@ impl Client {
         if let Some(token) = &self.token {
             request = request.bearer_auth(token);
         }
-        let answer = request
-            .json(&json!({ "query": document, "variables": variables }))
-            .send()
-            .await?;
+        let answer = request.json(&json!({ "query": document, "variables": variables })).send().await?;
         let status = answer.status().as_u16();
         Ok(Response::parse(status, answer.text().await?))
     }
 
     /// Status and body of a GET.
     pub async fn get(&self, path: &str) -> (u16, String) {
-        let answer = self
-            .http
-            .get(format!("http://{}{path}", self.address))
-            .send()
-            .await
-            .expect("an answer");
+        let answer = self.http.get(format!("http://{}{path}", self.address)).send().await.expect("an answer");
         (answer.status().as_u16(), answer.text().await.expect("a body"))
     }
 
@@ -103,9 +86,7 @@ impl Client {
 
     /// By `like` and `unlike` where they can say it, else by `setReaction`.
     pub async fn set(&self, item: &str, reaction: Reaction) -> Payload {
-        self.tap(item, reaction, None)
-            .await
-            .unwrap_or_else(|failure| panic!("{reaction:?} {item}: {failure:?}"))
+        self.tap(item, reaction, None).await.unwrap_or_else(|failure| panic!("{reaction:?} {item}: {failure:?}"))
     }
 
     pub async fn set_with_key(&self, item: &str, reaction: Reaction, key: &str) -> Payload {

@@ -18,18 +18,12 @@ pub enum Database {
 impl Database {
     /// A file that `serve` makes and migrates.
     pub fn sqlite() -> Self {
-        let folder = tempfile::Builder::new()
-            .prefix("likewise-sqlite-")
-            .tempdir()
-            .expect("a temporary folder");
+        let folder = tempfile::Builder::new().prefix("likewise-sqlite-").tempdir().expect("a temporary folder");
         Self::Sqlite { folder }
     }
 
     pub async fn on_shared_postgres(services: &Services) -> Self {
-        Self::Postgres {
-            server: services.postgres(),
-            name: services.migrated_database().await,
-        }
+        Self::Postgres { server: services.postgres(), name: services.migrated_database().await }
     }
 
     /// In a PostgreSQL of its own, which the test may stop.
@@ -48,10 +42,7 @@ impl Database {
             Self::Postgres { server, .. } => {
                 let name = services.new_name();
                 server.create_database(&name).await;
-                Self::Postgres {
-                    server: Arc::clone(server),
-                    name,
-                }
+                Self::Postgres { server: Arc::clone(server), name }
             }
         }
     }
@@ -76,9 +67,7 @@ impl Database {
     }
 
     pub async fn connect(&self) -> Sql {
-        Sql {
-            connection: connect(&self.url()).await,
-        }
+        Sql { connection: connect(&self.url()).await }
     }
 
     pub async fn remove(self) {
@@ -99,15 +88,9 @@ impl Sql {
     /// The first column of every row.
     pub async fn column<T: TryGetable>(&self, sql: &str) -> Vec<T> {
         let statement = Statement::from_string(self.connection.get_database_backend(), sql);
-        let rows = self
-            .connection
-            .query_all_raw(statement)
-            .await
-            .unwrap_or_else(|error| panic!("{sql}: {error}"));
+        let rows = self.connection.query_all_raw(statement).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
         let value = |row: &sea_orm::QueryResult| row.try_get_by_index(0);
-        rows.iter()
-            .map(|row| value(row).unwrap_or_else(|error| panic!("{sql}: {error}")))
-            .collect()
+        rows.iter().map(|row| value(row).unwrap_or_else(|error| panic!("{sql}: {error}"))).collect()
     }
 
     /// The one number that `sql` asks for.
@@ -118,10 +101,7 @@ impl Sql {
 
     /// Changes what only the server should change.
     pub async fn execute(&self, sql: &str) {
-        self.connection
-            .execute_unprepared(sql)
-            .await
-            .unwrap_or_else(|error| panic!("{sql}: {error}"));
+        self.connection.execute_unprepared(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 
     pub async fn close(self) {

@@ -41,22 +41,12 @@ enum Body {
 impl Test {
     /// A test of the running server; `on_both!` and its like call this.
     pub fn on(backends: &'static [Backend], module: &str, name: &str, body: WithApp) -> Self {
-        Self {
-            name: full_name(module, name),
-            body: Body::On(backends, body),
-            setup: Setup::default(),
-            limit: LIMIT,
-        }
+        Self { name: full_name(module, name), body: Body::On(backends, body), setup: Setup::default(), limit: LIMIT }
     }
 
     /// A test that needs no server.
     pub fn plain(module: &str, name: &str, body: fn()) -> Self {
-        Self {
-            name: full_name(module, name),
-            body: Body::Plain(body),
-            setup: Setup::default(),
-            limit: LIMIT,
-        }
+        Self { name: full_name(module, name), body: Body::Plain(body), setup: Setup::default(), limit: LIMIT }
     }
 
     /// Settings in which its nodes differ from the usual.
@@ -99,9 +89,7 @@ impl Test {
                     let (services, setup, limit) = (Arc::clone(services), self.setup, self.limit);
                     let name = format!("{}::{}", backend.name(), self.name);
                     let run_name = name.clone();
-                    Trial::test(name, move || {
-                        run_one(&run_name, limit, with_app(services, *backend, setup, body))
-                    })
+                    Trial::test(name, move || run_one(&run_name, limit, with_app(services, *backend, setup, body)))
                 })
                 .collect(),
         }
@@ -184,11 +172,7 @@ fn run_one(name: &str, limit: Duration, test: impl Future<Output = ()>) -> Resul
         Ok(Err(_)) => failures.insert(0, format!("the test ran longer than its {limit:?}")),
         Err(panic) => failures.insert(0, message(panic.as_ref())),
     }
-    if failures.is_empty() {
-        Ok(())
-    } else {
-        Err(failures.join("\n").into())
-    }
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
 }
 
 fn message(panic: &(dyn std::any::Any + Send)) -> String {
@@ -205,19 +189,14 @@ fn record_panics() {
     panic::set_hook(Box::new(move |info| {
         usual(info);
         let thread = std::thread::current().name().unwrap_or_default().to_owned();
-        PANICS
-            .lock()
-            .expect("no holder panics")
-            .push((thread, format!("a task panicked: {info}")));
+        PANICS.lock().expect("no holder panics").push((thread, format!("a task panicked: {info}")));
     }));
 }
 
 /// Takes what the threads of one test's runtime left behind; the test's own thread has no part in it.
 fn panics_of(name: &str) -> Vec<String> {
     let mut panics = PANICS.lock().expect("no holder panics");
-    let (of_test, others) = std::mem::take(&mut *panics)
-        .into_iter()
-        .partition(|(thread, _)| thread == name);
+    let (of_test, others) = std::mem::take(&mut *panics).into_iter().partition(|(thread, _)| thread == name);
     *panics = others;
     let of_test: Vec<(String, String)> = of_test;
     of_test.into_iter().map(|(_, message)| message).collect()
@@ -232,8 +211,7 @@ fn raise_file_limit() {
 /// The servers read the environment, and a setting that happens to be there would change what is tested.
 fn refuse_settings_from_outside() {
     let settings = std::env::vars().map(|(name, _)| name);
-    let outside: Vec<_> = settings
-        .filter(|name| name.starts_with("LIKEWISE_") && !name.starts_with("LIKEWISE_TEST_"))
-        .collect();
+    let outside: Vec<_> =
+        settings.filter(|name| name.starts_with("LIKEWISE_") && !name.starts_with("LIKEWISE_TEST_")).collect();
     assert!(outside.is_empty(), "unset {} before the tests", outside.join(", "));
 }

@@ -98,10 +98,7 @@ const INVARIANTS: &[(&str, &str)] = &[
 pub async fn drained(sql: &Sql) {
     let waiting = "SELECT count(*) FROM log_partition l JOIN checkpoint c ON c.partition = l.id
                    WHERE c.\"offset\" <> l.next_offset - 1";
-    wait::until_true("the log is drained", wait::SOON * 3, async || {
-        sql.number(waiting).await == 0
-    })
-    .await;
+    wait::until_true("the log is drained", wait::SOON * 3, async || sql.number(waiting).await == 0).await;
 }
 
 /// Fails with every invariant that is broken, and where.
@@ -115,9 +112,5 @@ pub async fn hold(sql: &Sql) {
             broken.push(format!("- not so: {invariant}, in {} places: {shown}", places.len()));
         }
     }
-    assert!(
-        broken.is_empty(),
-        "the store breaks what must always hold:\n{}",
-        broken.join("\n")
-    );
+    assert!(broken.is_empty(), "the store breaks what must always hold:\n{}", broken.join("\n"));
 }

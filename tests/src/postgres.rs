@@ -56,22 +56,13 @@ impl Postgres {
     /// Makes and starts a cluster that does not wait for the disk: it survives a crash of PostgreSQL, not of the machine.
     pub fn start() -> Result<Self, String> {
         let bin = bin_folder().ok_or(MISSING)?;
-        let folder = tempfile::Builder::new()
-            .prefix("likewise-pg-")
-            .tempdir()
-            .map_err(|error| error.to_string())?;
+        let folder = tempfile::Builder::new().prefix("likewise-pg-").tempdir().map_err(|error| error.to_string())?;
         let owner = owner()?;
         if let Some(user) = &owner {
             chown(folder.path(), Some(user.uid.as_raw()), Some(user.gid.as_raw()))
                 .map_err(|error| error.to_string())?;
         }
-        let mut postgres = Self {
-            process: Mutex::new(None),
-            port: 0,
-            bin,
-            owner,
-            folder,
-        };
+        let mut postgres = Self { process: Mutex::new(None), port: 0, bin, owner, folder };
         postgres.init()?;
         for _ in 0..START_TRIES {
             postgres.port = ports::free();
@@ -116,57 +107,35 @@ impl Postgres {
 
     /// A copy of `template`, to which nobody may be connected.
     pub async fn copy_database(&self, template: &str, name: &str) {
-        self.admin(&format!("CREATE DATABASE \"{name}\" TEMPLATE \"{template}\""))
-            .await;
+        self.admin(&format!("CREATE DATABASE \"{name}\" TEMPLATE \"{template}\"")).await;
     }
 
     /// Drops a database and ends the sessions that are in it.
     pub async fn drop_database(&self, name: &str) {
-        self.admin(&format!("DROP DATABASE IF EXISTS \"{name}\" WITH (FORCE)"))
-            .await;
+        self.admin(&format!("DROP DATABASE IF EXISTS \"{name}\" WITH (FORCE)")).await;
     }
 
     async fn admin(&self, sql: &str) {
         let connection = connect(&self.url("postgres")).await;
-        connection
-            .execute_unprepared(sql)
-            .await
-            .unwrap_or_else(|error| panic!("{sql}: {error}"));
-        connection
-            .close()
-            .await
-            .expect("a connection that is open can be closed");
+        connection.execute_unprepared(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        connection.close().await.expect("a connection that is open can be closed");
     }
 
     fn init(&self) -> Result<(), String> {
         let output = self
             .command("initdb")
-            .args([
-                "--username=likewise",
-                "--auth=trust",
-                "--no-sync",
-                "--encoding=UTF8",
-                "--locale=C.UTF-8",
-            ])
+            .args(["--username=likewise", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C.UTF-8"])
             .arg("--pgdata")
             .arg(self.data())
             .output()
             .map_err(|error| format!("initdb: {error}"))?;
         let text = String::from_utf8_lossy(&output.stderr);
-        output
-            .status
-            .success()
-            .then_some(())
-            .ok_or_else(|| format!("initdb failed: {text}"))
+        output.status.success().then_some(()).ok_or_else(|| format!("initdb failed: {text}"))
     }
 
     /// Starts the server and waits until it answers; `None` where it ended by itself, as when its port is taken.
     fn launch(&self) -> Result<Option<Process>, String> {
-        let log = File::options()
-            .create(true)
-            .append(true)
-            .open(self.log_file())
-            .map_err(|error| error.to_string())?;
+        let log = File::options().create(true).append(true).open(self.log_file()).map_err(|error| error.to_string())?;
         let mut command = self.command("postgres");
         command.arg("-D").arg(self.data()).args(["-p", &self.port.to_string()]);
         let settings = [
@@ -188,10 +157,7 @@ impl Postgres {
                 return Ok(None);
             }
             if Instant::now() > deadline {
-                return Err(format!(
-                    "PostgreSQL was not ready within {READY_LIMIT:?}:\n{}",
-                    self.log()
-                ));
+                return Err(format!("PostgreSQL was not ready within {READY_LIMIT:?}:\n{}", self.log()));
             }
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -239,13 +205,8 @@ impl Drop for Postgres {
 /// A connection for the fixtures' own statements.
 pub async fn connect(url: &str) -> DatabaseConnection {
     let mut options = ConnectOptions::new(url);
-    options
-        .max_connections(4)
-        .sqlx_logging(false)
-        .test_before_acquire(false);
-    Database::connect(options)
-        .await
-        .unwrap_or_else(|error| panic!("{url}: {error}"))
+    options.max_connections(4).sqlx_logging(false).test_before_acquire(false);
+    Database::connect(options).await.unwrap_or_else(|error| panic!("{url}: {error}"))
 }
 
 fn owner() -> Result<Option<User>, String> {
@@ -265,16 +226,10 @@ fn bin_folder() -> Option<PathBuf> {
         let folder = entry.path().join("bin");
         has_server(&folder).then_some((version, folder))
     });
-    newest
-        .max()
-        .map(|(_, folder)| folder)
-        .or_else(|| on_path().find(has_server))
+    newest.max().map(|(_, folder)| folder).or_else(|| on_path().find(has_server))
 }
 
 fn on_path() -> impl Iterator<Item = PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
-        .filter(|folder| folder != Path::new(""))
-        .collect::<Vec<_>>()
-        .into_iter()
+    std::env::split_paths(&path).filter(|folder| folder != Path::new("")).collect::<Vec<_>>().into_iter()
 }

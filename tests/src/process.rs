@@ -54,12 +54,7 @@ impl Process {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        Ok(Self {
-            name,
-            child,
-            watchdog,
-            last_resort,
-        })
+        Ok(Self { name, child, watchdog, last_resort })
     }
 
     pub fn signal(&self, signal: Signal) {
@@ -69,9 +64,7 @@ impl Process {
 
     /// The exit status, where the process has ended.
     pub fn ended(&mut self) -> Option<ExitStatus> {
-        self.child
-            .try_wait()
-            .expect("a child of this process can be waited for")
+        self.child.try_wait().expect("a child of this process can be waited for")
     }
 
     /// Sends `signal` and waits for the end. Blocks the thread.
@@ -84,8 +77,7 @@ impl Process {
 
     /// Waits for the end without a signal. Blocks the thread.
     pub fn wait(&mut self) -> ExitStatus {
-        self.wait_at_most(STOP_LIMIT)
-            .unwrap_or_else(|| panic!("{} did not stop within {STOP_LIMIT:?}", self.name))
+        self.wait_at_most(STOP_LIMIT).unwrap_or_else(|| panic!("{} did not stop within {STOP_LIMIT:?}", self.name))
     }
 
     fn wait_at_most(&mut self, limit: Duration) -> Option<ExitStatus> {

@@ -30,15 +30,8 @@ pub struct Redis {
 
 impl Redis {
     pub fn start() -> Result<Self, String> {
-        let folder = tempfile::Builder::new()
-            .prefix("likewise-redis-")
-            .tempdir()
-            .map_err(|error| error.to_string())?;
-        let mut redis = Self {
-            process: Mutex::new(None),
-            port: 0,
-            folder,
-        };
+        let folder = tempfile::Builder::new().prefix("likewise-redis-").tempdir().map_err(|error| error.to_string())?;
+        let mut redis = Self { process: Mutex::new(None), port: 0, folder };
         for _ in 0..START_TRIES {
             redis.port = ports::free();
             if let Some(process) = redis.launch()? {
@@ -86,27 +79,11 @@ impl Redis {
 
     /// Starts the server and waits until it answers; `None` where it ended by itself, as when its port is taken.
     fn launch(&self) -> Result<Option<Process>, String> {
-        let log = File::options()
-            .create(true)
-            .append(true)
-            .open(self.folder.path().join("log"));
+        let log = File::options().create(true).append(true).open(self.folder.path().join("log"));
         let log = log.map_err(|error| error.to_string())?;
         let mut command = Command::new("redis-server");
-        command.args([
-            "--bind",
-            "127.0.0.1",
-            "--save",
-            "",
-            "--appendonly",
-            "no",
-            "--port",
-            &self.port.to_string(),
-        ]);
-        command
-            .current_dir(self.folder.path())
-            .stdin(Stdio::null())
-            .stdout(log)
-            .stderr(Stdio::null());
+        command.args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--port", &self.port.to_string()]);
+        command.current_dir(self.folder.path()).stdin(Stdio::null()).stdout(log).stderr(Stdio::null());
         let started = Process::start("Redis", &mut command, self.folder.path(), Signal::SIGKILL);
         let mut process = started.map_err(|error| match error.kind() {
             ErrorKind::NotFound => MISSING.to_owned(),

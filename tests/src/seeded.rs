@@ -7,9 +7,7 @@ use rand::rngs::StdRng;
 pub fn rng(test: &str) -> StdRng {
     let seed = std::env::var("LIKEWISE_TEST_SEED")
         .ok()
-        .map_or_else(rand::random, |text| {
-            text.parse().expect("LIKEWISE_TEST_SEED is a whole number")
-        });
+        .map_or_else(rand::random, |text| text.parse().expect("LIKEWISE_TEST_SEED is a whole number"));
     crate::say(&format!("{test}: LIKEWISE_TEST_SEED={seed}"));
     StdRng::seed_from_u64(seed)
 }

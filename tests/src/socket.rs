@@ -45,28 +45,20 @@ impl Socket {
 
     /// Connects and says nothing yet.
     pub async fn open(address: &str) -> Self {
-        let mut request = format!("ws://{address}/graphql")
-            .into_client_request()
-            .expect("a good address");
+        let mut request = format!("ws://{address}/graphql").into_client_request().expect("a good address");
         let protocol = PROTOCOL.parse().expect("a header value");
         request.headers_mut().insert("Sec-WebSocket-Protocol", protocol);
-        let (stream, _) = within("the socket opens", SOON, connect_async(request))
-            .await
-            .expect("a WebSocket");
+        let (stream, _) = within("the socket opens", SOON, connect_async(request)).await.expect("a WebSocket");
         Self { stream, next_id: 1 }
     }
 
     pub async fn init(&mut self, token: Option<&str>) {
         let payload = token.map(|token| json!({ "authorization": format!("Bearer {token}") }));
-        self.send(json!({ "type": "connection_init", "payload": payload.unwrap_or(json!({})) }))
-            .await;
+        self.send(json!({ "type": "connection_init", "payload": payload.unwrap_or(json!({})) })).await;
     }
 
     pub async fn send(&mut self, message: Value) {
-        self.stream
-            .send(Message::text(message.to_string()))
-            .await
-            .expect("the socket is open");
+        self.stream.send(Message::text(message.to_string())).await.expect("the socket is open");
     }
 
     /// Subscribes and returns the operation's id.
@@ -74,8 +66,7 @@ impl Socket {
         let id = self.next_id.to_string();
         self.next_id += 1;
         let payload = json!({ "query": document, "variables": variables });
-        self.send(json!({ "id": id, "type": "subscribe", "payload": payload }))
-            .await;
+        self.send(json!({ "id": id, "type": "subscribe", "payload": payload })).await;
         id
     }
 
@@ -141,11 +132,7 @@ impl Watcher {
     pub async fn start(mut socket: Socket, items: &[&str]) -> Self {
         let document = format!("subscription ($ids: [ID!]!) {{ itemUpdated(ids: $ids) {{ ...item }} }} {ITEM}");
         socket.subscribe(&document, json!({ "ids": items })).await;
-        Self {
-            socket,
-            latest: HashMap::new(),
-            hearts: HashMap::new(),
-        }
+        Self { socket, latest: HashMap::new(), hearts: HashMap::new() }
     }
 
     /// The viewer's own tap was answered with this version: events that know less are dropped from now on.
@@ -203,15 +190,9 @@ impl Watcher {
     }
 
     fn check(&mut self, item: &Item) {
-        assert!(
-            item.like_count >= 0 && item.dislike_count >= 0,
-            "a negative count was pushed: {item:?}"
-        );
+        assert!(item.like_count >= 0 && item.dislike_count >= 0, "a negative count was pushed: {item:?}");
         if let Some(before) = self.latest.insert(item.id.clone(), item.clone()) {
-            assert!(
-                item.count_version >= before.count_version,
-                "countVersion went back: {before:?}, then {item:?}"
-            );
+            assert!(item.count_version >= before.count_version, "countVersion went back: {before:?}, then {item:?}");
         }
     }
 }

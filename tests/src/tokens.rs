@@ -12,10 +12,7 @@ const LIFETIME: Duration = Duration::from_secs(3600);
 
 /// Seconds since 1970, `offset` seconds from now.
 pub fn seconds_from_now(offset: i64) -> i64 {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .expect("the clock is past 1970")
-        .as_secs();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970").as_secs();
     i64::try_from(now).expect("seconds fit") + offset
 }
 

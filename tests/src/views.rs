@@ -78,24 +78,14 @@ impl Page {
         let flag = |name: &str| connection["pageInfo"][name].as_bool().expect("a flag of the page");
         let edges = connection["edges"].as_array().expect("a list of edges");
         let page = Self {
-            ids: edges
-                .iter()
-                .map(|edge| text(&edge["node"]["id"]).expect("an id"))
-                .collect(),
-            cursors: edges
-                .iter()
-                .map(|edge| text(&edge["cursor"]).expect("a cursor"))
-                .collect(),
+            ids: edges.iter().map(|edge| text(&edge["node"]["id"]).expect("an id")).collect(),
+            cursors: edges.iter().map(|edge| text(&edge["cursor"]).expect("a cursor")).collect(),
             has_next: flag("hasNextPage"),
             has_previous: flag("hasPreviousPage"),
             start: text(&connection["pageInfo"]["startCursor"]),
             end: text(&connection["pageInfo"]["endCursor"]),
         };
-        assert_eq!(
-            page.start.as_ref(),
-            page.cursors.first(),
-            "startCursor is the first edge's"
-        );
+        assert_eq!(page.start.as_ref(), page.cursors.first(), "startCursor is the first edge's");
         assert_eq!(page.end.as_ref(), page.cursors.last(), "endCursor is the last edge's");
         page
     }
@@ -137,15 +127,8 @@ pub struct Response {
 impl Response {
     pub fn parse(status: u16, text: String) -> Self {
         let body: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{status}, not JSON: {text}"));
-        let errors = body["errors"]
-            .as_array()
-            .map(|list| list.iter().map(Failure::of).collect());
-        Self {
-            status,
-            data: body["data"].clone(),
-            errors: errors.unwrap_or_default(),
-            text,
-        }
+        let errors = body["errors"].as_array().map(|list| list.iter().map(Failure::of).collect());
+        Self { status, data: body["data"].clone(), errors: errors.unwrap_or_default(), text }
     }
 
     /// The data of an answer without errors.

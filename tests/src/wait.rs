@@ -32,7 +32,5 @@ pub async fn outage(length: Duration) {
 
 /// Awaits `future`, or fails with `what` was waited for.
 pub async fn within<T>(what: &str, limit: Duration, future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(limit, future)
-        .await
-        .unwrap_or_else(|_| panic!("waited {limit:?} in vain until {what}"))
+    tokio::time::timeout(limit, future).await.unwrap_or_else(|_| panic!("waited {limit:?} in vain until {what}"))
 }

@@ -73,11 +73,7 @@ impl BadLines {
 
 impl fmt::Display for BadLines {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines = if self.count == 1 {
-            "1 bad line"
-        } else {
-            &format!("{} bad lines", self.count)
-        };
+        let lines = if self.count == 1 { "1 bad line" } else { &format!("{} bad lines", self.count) };
         write!(f, "The file has {lines}:")?;
         for (line, error) in &self.first {
             write!(f, "\n  line {line}: {error}")?;

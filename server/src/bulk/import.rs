@@ -52,11 +52,7 @@ pub(super) async fn import_in(
         return Err(BulkError::NoSchema);
     }
     let format = Format::of(&options.file).ok_or_else(|| BulkError::UnknownFormat(options.file.clone()))?;
-    let source = ImportFile {
-        options,
-        format,
-        latest: store.pulse().await?.basis.read_at + CLOCK_DIFFERENCE_MAX,
-    };
+    let source = ImportFile { options, format, latest: store.pulse().await?.basis.read_at + CLOCK_DIFFERENCE_MAX };
     let checked = source.check().await?;
     if checked.bad.count > 0 && !options.skip_bad_lines {
         return Err(BulkError::BadLines(checked.bad));
@@ -107,12 +103,7 @@ struct Fed {
 impl ImportFile<'_> {
     async fn check(&self) -> Result<Checked, BulkError> {
         let mut rows = self.rows()?;
-        let mut checked = Checked {
-            rows: 0,
-            bad: BadLines::default(),
-            digest: 0,
-            import_id: String::new(),
-        };
+        let mut checked = Checked { rows: 0, bad: BadLines::default(), digest: 0, import_id: String::new() };
         let mut newest = None;
         let progress = Progress::of_bytes("checking", rows.length);
         while let Some((line, row)) = rows.next().map_err(|source| self.unreadable(source))? {
@@ -133,12 +124,7 @@ impl ImportFile<'_> {
             warn!("all times of the file are in 1970: is --time-unit right?");
         }
         checked.digest = rows.lines.digest();
-        checked.import_id = format!(
-            "{:032x} {} {}",
-            checked.digest,
-            self.format.word(),
-            self.options.time_unit.word()
-        );
+        checked.import_id = format!("{:032x} {} {}", checked.digest, self.format.word(), self.options.time_unit.word());
         Ok(checked)
     }
 
@@ -188,18 +174,11 @@ impl ImportFile<'_> {
         };
         let (file, length) = open().map_err(|source| self.unreadable(source))?;
         let parser = Parser::new(self.format, self.options.time_unit, self.latest);
-        Ok(Rows {
-            lines: LineReader::new(file),
-            parser,
-            length,
-        })
+        Ok(Rows { lines: LineReader::new(file), parser, length })
     }
 
     fn unreadable(&self, source: io::Error) -> BulkError {
-        BulkError::Unreadable {
-            file: self.options.file.clone(),
-            source,
-        }
+        BulkError::Unreadable { file: self.options.file.clone(), source }
     }
 }
 

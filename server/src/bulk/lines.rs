@@ -23,13 +23,7 @@ pub(super) struct LineReader<R> {
 
 impl<R: BufRead> LineReader<R> {
     pub(super) fn new(source: R) -> Self {
-        Self {
-            source,
-            line: Vec::new(),
-            number: 0,
-            bytes: 0,
-            hash: Xxh3Default::new(),
-        }
+        Self { source, line: Vec::new(), number: 0, bytes: 0, hash: Xxh3Default::new() }
     }
 
     /// The next line and its number, without its end; `None` at the end of the file.
@@ -45,18 +39,11 @@ impl<R: BufRead> LineReader<R> {
             while self.line.len() > LINE_MAX_BYTES && !self.ended() && self.read(SKIP_BYTES)? {}
         }
         let line = without_end(&self.line);
-        let line = if self.number == 1 {
-            line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line)
-        } else {
-            line
-        };
+        let line = if self.number == 1 { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line };
         if too_long || line.len() > LINE_MAX_BYTES {
             return Ok(Some((self.number, Err(LineError::TooLong))));
         }
-        Ok(Some((
-            self.number,
-            std::str::from_utf8(line).map_err(|_| LineError::NotUtf8),
-        )))
+        Ok(Some((self.number, std::str::from_utf8(line).map_err(|_| LineError::NotUtf8))))
     }
 
     /// Bytes read so far.
@@ -129,9 +116,6 @@ mod tests {
 
     #[test]
     fn a_line_that_is_not_text_is_one_bad_line() {
-        assert_eq!(
-            read(b"\xff\xfe\nb"),
-            [(1, Err(LineError::NotUtf8)), (2, Ok("b".to_owned()))]
-        );
+        assert_eq!(read(b"\xff\xfe\nb"), [(1, Err(LineError::NotUtf8)), (2, Ok("b".to_owned()))]);
     }
 }

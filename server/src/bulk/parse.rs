@@ -116,13 +116,7 @@ pub(super) struct Parser {
 
 impl Parser {
     pub(super) fn new(format: Format, unit: TimeUnit, latest: Micros) -> Self {
-        Self {
-            format,
-            unit,
-            latest,
-            order: [0, 1, 2, 3],
-            may_be_header: format == Format::Csv,
-        }
+        Self { format, unit, latest, order: [0, 1, 2, 3], may_be_header: format == Format::Csv }
     }
 
     /// `None` for a line that says nothing: an empty one, or the header.
@@ -142,12 +136,7 @@ impl Parser {
                 self.reacted(self.order.map(|column| &*fields[column])).map(Some)
             }
             Format::Ndjson => {
-                let Row {
-                    user,
-                    item,
-                    state,
-                    time,
-                } = serde_json::from_str(line).map_err(json_error)?;
+                let Row { user, item, state, time } = serde_json::from_str(line).map_err(json_error)?;
                 self.reacted([&user.0, &item.0, &state.0, &time.0]).map(Some)
             }
         }
@@ -169,10 +158,7 @@ impl Parser {
                 return Err(LineError::BeforeEpoch);
             }
             // What does not fit is far in the future.
-            text.parse::<i64>()
-                .ok()
-                .and_then(|number| number.checked_mul(self.unit.micros()))
-                .unwrap_or(Micros::MAX)
+            text.parse::<i64>().ok().and_then(|number| number.checked_mul(self.unit.micros())).unwrap_or(Micros::MAX)
         } else {
             let time = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| LineError::Time(echo(text)))?;
             i64::try_from(time.unix_timestamp_nanos().div_euclid(1_000)).unwrap_or(Micros::MAX)
@@ -194,21 +180,14 @@ fn csv_fields(line: &str) -> Result<Vec<Cow<'_, str>>, LineError> {
         // What the csv crate would make of it, without a new reader for each line, which costs ten times as much.
         line.split(',').map(|field| Cow::Borrowed(field.trim_ascii())).collect()
     };
-    if fields.len() == COLUMNS.len() {
-        Ok(fields)
-    } else {
-        Err(LineError::Fields(fields.len()))
-    }
+    if fields.len() == COLUMNS.len() { Ok(fields) } else { Err(LineError::Fields(fields.len())) }
 }
 
 fn quoted_fields(line: &str) -> Result<Vec<Cow<'_, str>>, LineError> {
     if !line.matches('"').count().is_multiple_of(2) {
         return Err(LineError::Quote);
     }
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .trim(csv::Trim::All)
-        .from_reader(line.as_bytes());
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).from_reader(line.as_bytes());
     let mut record = csv::StringRecord::new();
     // The line is text and there is one record, so there is nothing that can fail.
     reader.read_record(&mut record).map_err(|_| LineError::Quote)?;
@@ -218,10 +197,7 @@ fn quoted_fields(line: &str) -> Result<Vec<Cow<'_, str>>, LineError> {
 fn header_order(fields: &[Cow<'_, str>]) -> Option<[usize; 4]> {
     let place = |column: &str| fields.iter().position(|field| field.eq_ignore_ascii_case(column));
     let places = COLUMNS.map(place);
-    places
-        .iter()
-        .all(Option::is_some)
-        .then(|| places.map(Option::unwrap_or_default))
+    places.iter().all(Option::is_some).then(|| places.map(Option::unwrap_or_default))
 }
 
 fn parse_state(text: &str) -> Result<ReactionState, LineError> {
@@ -280,9 +256,7 @@ impl<'de> Visitor<'de> for ScalarVisitor {
 /// Without serde's own "at line 1", which counts from the start of the line.
 fn json_error(error: serde_json::Error) -> LineError {
     let text = error.to_string();
-    let message = text
-        .rsplit_once(" at line ")
-        .map_or(text.as_str(), |(message, _)| message);
+    let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
     LineError::Json(message.to_owned())
 }
 
@@ -374,10 +348,7 @@ mod tests {
             ("ana,post:1,LIKE,1.5", LineError::Time("1.5".into())),
             ("ana,post:1,LIKE,+1", LineError::Time("+1".into())),
             ("ana,post:1,LIKE,2023-11-14", LineError::Time("2023-11-14".into())),
-            (
-                "ana,post:1,LIKE,2023-02-30T00:00:00Z",
-                LineError::Time("2023-02-30T00:00:00Z".into()),
-            ),
+            ("ana,post:1,LIKE,2023-02-30T00:00:00Z", LineError::Time("2023-02-30T00:00:00Z".into())),
             ("ana,post:1,LIKE,-1", LineError::BeforeEpoch),
             ("ana,post:1,LIKE,1969-12-31T23:59:59.999999999Z", LineError::BeforeEpoch),
             ("ana,post:1,LIKE,1800000000001", LineError::Future),
@@ -402,22 +373,13 @@ mod tests {
                 r#"{"user":"ana","item":"i","state":"LIKE","time":1.5}"#,
                 "invalid type: floating point `1.5`, expected a text or a whole number",
             ),
-            (
-                r#"{"user":"a","user":"b","item":"i","state":"LIKE","time":1}"#,
-                "duplicate field `user`",
-            ),
-            (
-                r#"{"user":"a","item":"i","state":"LIKE","time":1} x"#,
-                "trailing characters",
-            ),
+            (r#"{"user":"a","user":"b","item":"i","state":"LIKE","time":1}"#, "duplicate field `user`"),
+            (r#"{"user":"a","item":"i","state":"LIKE","time":1} x"#, "trailing characters"),
         ];
         for (line, message) in cases {
             assert_eq!(json(line), Err(LineError::Json(message.into())), "{line}");
         }
-        assert_eq!(
-            json(r#"{"user":"","item":"i","state":"LIKE","time":1}"#),
-            Err(LineError::User(IdError::Empty))
-        );
+        assert_eq!(json(r#"{"user":"","item":"i","state":"LIKE","time":1}"#), Err(LineError::User(IdError::Empty)));
     }
 
     #[test]

@@ -31,14 +31,8 @@ impl Progress {
 
     fn with_template(stage: &'static str, total: u64, template: &str) -> Self {
         let style = ProgressStyle::with_template(template).expect("the template is well-formed");
-        let bar = ProgressBar::new(total)
-            .with_style(style.progress_chars("=> "))
-            .with_message(stage);
-        Self {
-            stage,
-            bar,
-            last_log: Mutex::new(Instant::now()),
-        }
+        let bar = ProgressBar::new(total).with_style(style.progress_chars("=> ")).with_message(stage);
+        Self { stage, bar, last_log: Mutex::new(Instant::now()) }
     }
 
     pub(super) fn add(&self, count: u64) {
@@ -62,12 +56,7 @@ impl Progress {
         let mut last_log = self.last_log.lock().expect("nothing panics under this lock");
         if last_log.elapsed() >= LOG_INTERVAL {
             *last_log = Instant::now();
-            info!(
-                stage = self.stage,
-                done = self.bar.position(),
-                total = self.bar.length(),
-                "a bulk load goes on"
-            );
+            info!(stage = self.stage, done = self.bar.position(), total = self.bar.length(), "a bulk load goes on");
         }
     }
 }

@@ -56,19 +56,11 @@ impl fmt::Display for ImportReport {
             writeln!(f, "{}\nThese lines were left out.", self.skipped)?;
         }
         match self.resumed_at {
-            Some(line) => writeln!(
-                f,
-                "Resumed at line {line}; an earlier run had done {} rows.",
-                self.done_before
-            )?,
+            Some(line) => writeln!(f, "Resumed at line {line}; an earlier run had done {} rows.", self.done_before)?,
             None if self.done_before > 0 => writeln!(f, "An earlier run had done all {} rows.", self.done_before)?,
             None => {}
         }
-        write!(
-            f,
-            "{} rows: {} imported, {} unchanged",
-            self.lines, self.imported, self.unchanged
-        )?;
+        write!(f, "{} rows: {} imported, {} unchanged", self.lines, self.imported, self.unchanged)?;
         if self.refused > 0 {
             write!(f, ", {} of deleted accounts", self.refused)?;
         }

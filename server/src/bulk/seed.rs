@@ -38,12 +38,7 @@ pub async fn seed(store: Store, options: SeedOptions) -> Result<SeedReport, Bulk
     if store.partitions() == 0 {
         return Err(BulkError::NoSchema);
     }
-    let SeedOptions {
-        users,
-        items,
-        likes,
-        random_seed,
-    } = options;
+    let SeedOptions { users, items, likes, random_seed } = options;
     let trial = Trial { users, items, likes, random_seed };
     if likes > u64::from(users) * u64::from(items) {
         return Err(BulkError::TooManyLikes { likes, users, items });
@@ -83,14 +78,8 @@ async fn write_users(store: &Store, trial: Trial) -> Result<u64, BulkError> {
         let written = chunk.end - chunk.start;
         let users: BTreeMap<_, _> = chunk.map(|user| (user_id(user), fields(trial, user, count))).collect();
         // Whoever has many friends already keeps them.
-        let write = CatalogWrite::Users {
-            users,
-            friends_max: usize::MAX,
-        };
-        store
-            .write_catalog(&write)
-            .await
-            .map_err(|refusal| BulkError::Catalog(refused(refusal)))?;
+        let write = CatalogWrite::Users { users, friends_max: usize::MAX };
+        store.write_catalog(&write).await.map_err(|refusal| BulkError::Catalog(refused(refusal)))?;
         progress.add(written);
     }
     progress.finish();

@@ -125,7 +125,9 @@ async fn a_file_with_bad_lines_imports_nothing_unless_they_are_left_out() {
     let Err(BulkError::BadLines(bad)) = fixture.import(&options).await else { panic!("the file is bad") };
     assert_eq!(bad.count, 33);
     let told = BulkError::BadLines(bad).to_string();
-    for part in ["line 3: state: \"LOVE\"", "line 5: is not UTF-8", "line 6: is longer", "line 7: has 1 fields", "13 more"] {
+    for part in
+        ["line 3: state: \"LOVE\"", "line 5: is not UTF-8", "line 6: is longer", "line 7: has 1 fields", "13 more"]
+    {
         assert!(told.contains(part), "{part} in {told}");
     }
     assert_eq!((fixture.events().await, fixture.likes("a").await), (0, 0));

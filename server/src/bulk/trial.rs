@@ -101,10 +101,7 @@ impl Trial {
     pub(super) fn friends(self, user: u64, count: u64) -> impl Iterator<Item = u64> {
         let step = move |which| 1 + self.number("friend", which, 0) % count.max(1);
         let both = move |step: u64| [(user + step) % count, (user + count - step % count) % count];
-        (0..FRIEND_STEPS)
-            .map(step)
-            .flat_map(both)
-            .filter(move |friend| *friend != user)
+        (0..FRIEND_STEPS).map(step).flat_map(both).filter(move |friend| *friend != user)
     }
 
     fn number(self, what: &str, a: u64, b: u64) -> u64 {
@@ -166,12 +163,7 @@ mod tests {
     const NOW: Micros = 1_800_000_000_000_000;
 
     fn trial(users: u32, items: u32, likes: u64) -> Trial {
-        Trial {
-            users,
-            items,
-            likes,
-            random_seed: 7,
-        }
+        Trial { users, items, likes, random_seed: 7 }
     }
 
     #[test]
@@ -192,10 +184,7 @@ mod tests {
             let mut pairs = HashSet::new();
             for like in trial(users, items, likes).likes(NOW) {
                 assert!(like.at <= NOW && like.at > NOW - SPREAD);
-                assert!(
-                    pairs.insert((like.user, like.item)),
-                    "twice of {users} users, {items} items, {likes} likes"
-                );
+                assert!(pairs.insert((like.user, like.item)), "twice of {users} users, {items} items, {likes} likes");
             }
             assert_eq!(pairs.len() as u64, likes, "{users} users, {items} items");
         }
@@ -203,14 +192,7 @@ mod tests {
 
     #[test]
     fn the_same_seed_makes_the_same_likes() {
-        let likes = |random_seed| {
-            Trial {
-                random_seed,
-                ..trial(100, 20, 500)
-            }
-            .likes(NOW)
-            .collect::<Vec<_>>()
-        };
+        let likes = |random_seed| Trial { random_seed, ..trial(100, 20, 500) }.likes(NOW).collect::<Vec<_>>();
         assert_eq!(likes(1), likes(1));
         assert_ne!(likes(1), likes(2));
     }
@@ -226,25 +208,18 @@ mod tests {
 
     #[test]
     fn ten_million_likes_of_a_hundred_million_pairs_are_counted_without_memory() {
-        let sum: u64 = trial(1_000_000, 100_000, 10_000_000)
-            .counts()
-            .map(|(_, count)| count)
-            .sum();
+        let sum: u64 = trial(1_000_000, 100_000, 10_000_000).counts().map(|(_, count)| count).sum();
         assert_eq!(sum, 10_000_000);
     }
 
     #[test]
     fn friendships_are_mutual() {
         for count in [1, 2, 3, 4, 50] {
-            let friends: BTreeMap<u64, HashSet<u64>> = (0..count)
-                .map(|user| (user, trial(50, 1, 1).friends(user, count).collect()))
-                .collect();
+            let friends: BTreeMap<u64, HashSet<u64>> =
+                (0..count).map(|user| (user, trial(50, 1, 1).friends(user, count).collect())).collect();
             for (user, theirs) in &friends {
                 assert!(!theirs.contains(user));
-                assert!(
-                    theirs.iter().all(|friend| friends[friend].contains(user)),
-                    "{user} of {count}"
-                );
+                assert!(theirs.iter().all(|friend| friends[friend].contains(user)), "{user} of {count}");
             }
         }
         assert!(trial(50, 1, 1).friends(0, 50).count() >= 2);

@@ -41,10 +41,7 @@ pub(super) struct Chunks {
 
 impl Default for Chunks {
     fn default() -> Self {
-        Self {
-            least: 250,
-            most: 4_000,
-        }
+        Self { least: 250, most: 4_000 }
     }
 }
 
@@ -168,15 +165,9 @@ impl Writer {
         let count = self.size.min(self.commands.len());
         let last = self.numbers[count - 1];
         let line = i64::try_from(last).unwrap_or(i64::MAX);
-        let progress = self
-            .import_id
-            .clone()
-            .map(|import_id| ImportProgress { import_id, line });
+        let progress = self.import_id.clone().map(|import_id| ImportProgress { import_id, line });
         let started = Instant::now();
-        let answers = self
-            .store
-            .commit_chunk(self.partition, &self.commands[..count], progress.as_ref())
-            .await;
+        let answers = self.store.commit_chunk(self.partition, &self.commands[..count], progress.as_ref()).await;
         let mut written = self.written;
         for (answer, row) in answers.into_iter().zip(&self.numbers) {
             match answer {
@@ -234,19 +225,14 @@ pub(super) async fn fold(store: &Store) -> Result<(), BulkError> {
         }
     }
     progress.finish();
+    store.settle_load().await?;
     Ok(())
 }
 
 impl Row {
     pub(super) fn of(number: u64, reacted: super::parse::Reacted) -> Self {
         let from = Source::Import { reacted_at: reacted.at };
-        let command = Command {
-            user: reacted.user,
-            item: reacted.item,
-            wanted: reacted.state,
-            key: None,
-            from,
-        };
+        let command = Command { user: reacted.user, item: reacted.item, wanted: reacted.state, key: None, from };
         Self { number, command }
     }
 }

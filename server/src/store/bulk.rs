@@ -9,14 +9,22 @@ use crate::error::Result;
 
 /// SQLite's page cache in KiB, and how many pages of 4 KiB its log takes before they are moved into the file. Rows go
 /// to random pages of large indexes: each is read, logged and moved less often.
-const SQLITE_ROOM: &str = "PRAGMA cache_size = -262144; PRAGMA wal_autocheckpoint = 65536";
+const SQLITE_ROOM: &str = "PRAGMA cache_size = -262144; PRAGMA wal_autocheckpoint = 16384";
 
 impl Store {
-    /// Gives a load what a server is not given: room for many pages. Up to 256 MiB of memory and as much of disk, on
+    /// Gives a load what a server is not given: room for many pages. Up to 256 MiB of memory and 64 MiB of disk, on
     /// SQLite only.
     pub async fn make_room_for_load(&self) -> Result<()> {
         if self.backend == Backend::Sqlite {
             self.lanes.execute_unprepared(SQLITE_ROOM).await.map_err(fault::to_error)?;
+        }
+        Ok(())
+    }
+
+    /// Moves what is left of a load from SQLite's log into the file, which the first write afterwards would wait for.
+    pub async fn settle_load(&self) -> Result<()> {
+        if self.backend == Backend::Sqlite {
+            self.lanes.execute_unprepared("PRAGMA wal_checkpoint(TRUNCATE)").await.map_err(fault::to_error)?;
         }
         Ok(())
     }
