@@ -8,8 +8,6 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::telemetry::LogFormat;
-
 /// Shortest secret for HS256, in bytes: the width of the hash.
 pub const SECRET_MIN_BYTES: usize = 32;
 
@@ -40,6 +38,13 @@ pub enum Command {
     Import(ImportConfig),
     /// Fill the database with trial data.
     Seed(SeedConfig),
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    Text,
+    Json,
 }
 
 /// Which parts of the server this process runs.

@@ -157,6 +157,9 @@ pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     while let Some(cause) = source {
         let cause_text = cause.to_string();
         if !text.ends_with(&cause_text) {
+            // Messages are sentences; what follows explains the last one.
+            let end = text.trim_end_matches('.').len();
+            text.truncate(end);
             text.push_str(": ");
             text.push_str(&cause_text);
         }

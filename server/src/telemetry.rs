@@ -1,5 +1,6 @@
 //! Logs and metrics: how they are set up and what they are called. A metric never has an id as a label.
 
+use std::io::IsTerminal;
 use std::sync::{Arc, Mutex};
 
 use prometheus_client::collector::Collector;
@@ -9,24 +10,17 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 use tracing_subscriber::EnvFilter;
 
+use crate::config::LogFormat;
 use crate::pipeline::counter::CounterStats;
 use crate::service::ServiceStats;
 use crate::service::refresh::RefreshStats;
 use crate::store::lanes::LaneStats;
 
-/// How log lines look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum LogFormat {
-    Text,
-    Json,
-}
-
-/// Sends log lines to stderr. The one global thing, so only `main` does it.
+/// Sends log lines to stderr, as text or as JSON. The one global thing, so only `main` does it.
 pub fn log_to_stderr(filter: &str, format: LogFormat) {
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
-    let lines = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr);
+    let colours = std::io::stderr().is_terminal();
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr);
     match format {
         LogFormat::Text => lines.init(),
         LogFormat::Json => lines.json().init(),

@@ -136,7 +136,7 @@ impl Parser {
                 self.reacted(self.order.map(|column| &*fields[column])).map(Some)
             }
             Format::Ndjson => {
-                let Row { user, item, state, time } = serde_json::from_str(line).map_err(json_error)?;
+                let Row { user, item, state, time } = serde_json::from_str(line).map_err(|error| json_error(&error))?;
                 self.reacted([&user.0, &item.0, &state.0, &time.0]).map(Some)
             }
         }
@@ -254,7 +254,7 @@ impl<'de> Visitor<'de> for ScalarVisitor {
 }
 
 /// Without serde's own "at line 1", which counts from the start of the line.
-fn json_error(error: serde_json::Error) -> LineError {
+fn json_error(error: &serde_json::Error) -> LineError {
     let text = error.to_string();
     let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
     LineError::Json(message.to_owned())

@@ -1,9 +1,10 @@
 //! How far a bulk load is: a bar on a terminal, otherwise a log line every few seconds.
 
+use std::fmt;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use tracing::info;
 
 /// Time between two log lines where there is no terminal.
@@ -20,7 +21,7 @@ pub(super) struct Progress {
 impl Progress {
     /// `total` in the stage's own unit.
     pub(super) fn new(stage: &'static str, total: u64) -> Self {
-        let template = "{msg:>9} [{bar:32}] {percent:>3} %  {human_pos} of {human_len}  {per_sec}  {eta} left";
+        let template = "{msg:>9} [{bar:32}] {percent:>3} %  {human_pos} of {human_len}  {rate}  {eta} left";
         Self::with_template(stage, total, template)
     }
 
@@ -30,7 +31,13 @@ impl Progress {
     }
 
     fn with_template(stage: &'static str, total: u64, template: &str) -> Self {
-        let style = ProgressStyle::with_template(template).expect("the template is well-formed");
+        let style = ProgressStyle::with_template(template).expect("the template is well-formed").with_key(
+            "rate",
+            |state: &ProgressState, to: &mut dyn fmt::Write| {
+                // A bar that cannot be drawn is no reason to stop.
+                let _ = write!(to, "{:.0}/s", state.per_sec());
+            },
+        );
         let bar = ProgressBar::new(total).with_style(style.progress_chars("=> ")).with_message(stage);
         Self { stage, bar, last_log: Mutex::new(Instant::now()) }
     }

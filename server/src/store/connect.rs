@@ -9,8 +9,12 @@ use sea_orm::{ConnectOptions, Database, DatabaseConnection};
 use super::{Backend, Store};
 use crate::error::{Error, ErrorCode, Result};
 
-/// How long a request waits for a free connection before it is refused as `UNAVAILABLE`.
+/// How long a write waits for a free connection, or anything for a new one, before it is refused as `UNAVAILABLE`.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a read waits for a free connection. Longer, because reads go on under a load that writes are shed under.
+const READ_ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a connection may have been idle and still be used without a round trip to see that it lives.
+const IDLE_UNTESTED: Duration = Duration::from_secs(1);
 /// How long a lane waits for a lock, so that a stopped process elsewhere cannot hold it up for good.
 const LOCK_TIMEOUT: &str = "1500ms";
 /// How long the database lets a transaction stand idle before it ends it, which frees a stopped process's locks.
@@ -66,12 +70,12 @@ impl Store {
         };
         let [mut lanes, mut pipeline, mut readers] = pools.map_err(|error| {
             let fix = match backend {
-                Backend::Postgres => "Start PostgreSQL there or set DATABASE_URL to where it runs.",
-                Backend::Sqlite => "Set DATABASE_URL to a file in a folder that can be written.",
+                Backend::Postgres => "Start PostgreSQL there, or correct LIKEWISE_DATABASE_URL.",
+                Backend::Sqlite => "Set LIKEWISE_DATABASE_URL to a file in a folder that can be written.",
             };
             Error::new(
                 ErrorCode::Unavailable,
-                format!("The database at {address} cannot be reached. {fix}"),
+                format!("The database at {address} cannot be used. {fix}"),
             )
             .caused_by(error)
         })?;
@@ -102,8 +106,8 @@ fn options(url: &str, connections: u32) -> ConnectOptions {
         .min_connections(1)
         .connect_timeout(ACQUIRE_TIMEOUT)
         .acquire_timeout(ACQUIRE_TIMEOUT)
-        // A round trip for each acquire; a broken connection shows itself at the first statement anyway.
-        .test_before_acquire(false)
+        // A connection in use shows by itself that it is broken; one that stood idle may have died unseen.
+        .test_before_acquire_if_idle_for(IDLE_UNTESTED)
         .sqlx_logging(false);
     options
 }
@@ -130,6 +134,7 @@ async fn postgres_pools(settings: &StoreSettings) -> Result<[DatabaseConnection;
             .options([("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION_TIMEOUT)])
     });
     let mut readers = options(&settings.url, settings.read_connections.max(1));
+    readers.acquire_timeout(READ_ACQUIRE_TIMEOUT);
     readers.map_sqlx_postgres_opts(|connection| {
         connection.application_name("likewise-readers").options([
             ("statement_timeout", READ_TIMEOUT),
@@ -153,6 +158,7 @@ async fn sqlite_pools(settings: &StoreSettings) -> Result<[DatabaseConnection; 3
     });
     let writer = Database::connect(writer).await?;
     let mut readers = options(&settings.url, settings.read_connections.max(1));
+    readers.acquire_timeout(READ_ACQUIRE_TIMEOUT);
     readers.map_sqlx_sqlite_opts(|file| file.busy_timeout(SQLITE_BUSY_TIMEOUT).pragma("query_only", "ON"));
     Ok([writer.clone(), writer, Database::connect(readers).await?])
 }
