@@ -57,13 +57,13 @@ impl Lifecycle {
 
     /// Runs a task that has to live until its token is cancelled. Ending earlier, with an error or by a panic fails
     /// the node.
-    pub fn spawn<E: std::fmt::Display>(
+    pub fn spawn<E>(
         &self,
         name: &'static str,
         stop: CancellationToken,
         task: impl Future<Output = Result<(), E>> + Send + 'static,
     ) where
-        E: Send + 'static,
+        E: std::fmt::Display + Send + 'static,
     {
         let lifecycle = self.clone();
         let task = self.workers.spawn(task);

@@ -19,7 +19,7 @@ use tempfile::TempDir;
 const USAGE: Option<i32> = Some(64);
 
 pub(crate) fn tests() -> Vec<Test> {
-    vec![
+    let tests = vec![
         plain!(schema_is_the_committed_one),
         plain!(wrong_settings_end_with_64_and_their_name),
         plain!(a_missing_database_is_one_line_with_its_address),
@@ -31,7 +31,8 @@ pub(crate) fn tests() -> Vec<Test> {
         on_both!(sigterm_drains_and_ends_with_0).without_nodes(),
         plain!(the_demo_serves_tokens),
         on_both!(without_the_demo_there_are_no_tokens),
-    ]
+    ];
+    tests.into_iter().map(Test::with_binary).collect()
 }
 
 fn folder() -> TempDir {

@@ -13,14 +13,15 @@ use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
 pub(crate) fn tests() -> Vec<Test> {
-    vec![
+    let tests = vec![
         on_both!(csv_and_ndjson_are_imported_with_their_times).without_nodes(),
         on_both!(an_import_again_changes_nothing).without_nodes(),
         on_both!(bad_lines_are_named_and_skipped_only_when_asked).without_nodes(),
         on_both!(a_killed_import_goes_on_where_it_was).without_nodes(),
         on_both!(seeded_data_is_consistent).without_nodes(),
         on_both!(an_import_beside_a_running_server_is_counted),
-    ]
+    ];
+    tests.into_iter().map(Test::with_binary).collect()
 }
 
 fn folder() -> TempDir {

@@ -15,6 +15,7 @@ mod friends;
 mod idempotency;
 mod import;
 mod lists;
+mod log;
 mod reactions;
 mod subscriptions;
 mod taps;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         idempotency::tests(),
         import::tests(),
         lists::tests(),
+        log::tests(),
         reactions::tests(),
         subscriptions::tests(),
         taps::tests(),

@@ -30,6 +30,7 @@ pub struct Test {
     body: Body,
     setup: Setup,
     limit: Duration,
+    binary: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -41,12 +42,24 @@ enum Body {
 impl Test {
     /// A test of the running server; `on_both!` and its like call this.
     pub fn on(backends: &'static [Backend], module: &str, name: &str, body: WithApp) -> Self {
-        Self { name: full_name(module, name), body: Body::On(backends, body), setup: Setup::default(), limit: LIMIT }
+        Self {
+            name: full_name(module, name),
+            body: Body::On(backends, body),
+            setup: Setup::default(),
+            limit: LIMIT,
+            binary: false,
+        }
     }
 
     /// A test that needs no server.
     pub fn plain(module: &str, name: &str, body: fn()) -> Self {
-        Self { name: full_name(module, name), body: Body::Plain(body), setup: Setup::default(), limit: LIMIT }
+        Self {
+            name: full_name(module, name),
+            body: Body::Plain(body),
+            setup: Setup::default(),
+            limit: LIMIT,
+            binary: false,
+        }
     }
 
     /// Settings in which its nodes differ from the usual.
@@ -70,6 +83,13 @@ impl Test {
         self
     }
 
+    /// The test runs the command `likewise`, which is built before its time begins.
+    #[must_use]
+    pub fn with_binary(mut self) -> Self {
+        self.binary = true;
+        self
+    }
+
     /// Longest run, where the usual is too short.
     #[must_use]
     pub fn limit(mut self, seconds: u64) -> Self {
@@ -89,7 +109,11 @@ impl Test {
                     let (services, setup, limit) = (Arc::clone(services), self.setup, self.limit);
                     let name = format!("{}::{}", backend.name(), self.name);
                     let run_name = name.clone();
-                    Trial::test(name, move || run_one(&run_name, limit, with_app(services, *backend, setup, body)))
+                    let build = self.binary.then_some(crate::binary::path);
+                    Trial::test(name, move || {
+                        build.map(|path| path());
+                        run_one(&run_name, limit, with_app(services, *backend, setup, body))
+                    })
                 })
                 .collect(),
         }

@@ -188,7 +188,8 @@ impl Postgres {
         self.folder.path().join("log")
     }
 
-    fn log(&self) -> String {
+    /// What the server has written to its log.
+    pub fn log(&self) -> String {
         std::fs::read_to_string(self.log_file()).unwrap_or_default()
     }
 }

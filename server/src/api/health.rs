@@ -44,7 +44,7 @@ async fn ready(State(health): State<Health>) -> Response {
         match tokio::time::timeout(READY_WAIT, health.service.ready()).await {
             Ok(Ok(())) => return Json(json!({ "ready": true })).into_response(),
             Ok(Err(error)) => {
-                tracing::warn!("The store did not answer a readiness probe: {}", chain(&error));
+                tracing::warn!(error = chain(&error), "the store did not answer a readiness probe");
                 "the store cannot be reached"
             }
             Err(_) => "the store does not answer in time",

@@ -28,7 +28,8 @@ const MESSAGE_MAX_BYTES: usize = 64 * 1024;
 /// Admits a socket, or says why not.
 pub(super) fn upgrade(api: Arc<Api>, headers: &HeaderMap, upgrade: WebSocketUpgrade) -> Response {
     if !api.origins.admit(headers) {
-        let message = "Pages of this origin may not open sockets here: the operator lists origins in ALLOWED_ORIGINS.";
+        let message =
+            "Pages of this origin may not open sockets here: the operator lists origins in LIKEWISE_ALLOWED_ORIGINS.";
         return error_response(Error::new(ErrorCode::Forbidden, message));
     }
     let upgrade = upgrade.protocols([PROTOCOL]);

@@ -83,8 +83,8 @@ impl Faults {
 fn log(code: ErrorCode, text: &str) -> String {
     let error_id = format!("{:016x}", rand::random::<u64>());
     match code {
-        ErrorCode::Internal => tracing::error!(error_id, code = code.word(), "A request failed: {text}"),
-        _ => tracing::warn!(error_id, code = code.word(), "A request failed: {text}"),
+        ErrorCode::Internal => tracing::error!(error_id, error = text, "a request failed"),
+        _ => tracing::warn!(error_id, error = text, "a request could not reach what it needs"),
     }
     error_id
 }

@@ -5,35 +5,34 @@
 //! change is shown after it, and a long subscription remembers nothing.
 
 use std::collections::HashMap;
+use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
 
 use dataloader::BatchFn;
 use dataloader::cached::Loader;
+use futures_util::future::{BoxFuture, FutureExt, Shared};
 
 use crate::domain::{ItemId, UserId};
 use crate::error::{Error, Result};
 use crate::service::{FriendLikers, ItemFacts, ItemView, Page, Seen, Service, Slice, UserFacts, Viewer};
 
 /// Most keys of one read: above what a document within its cost bound can ask for, so that a page is never split.
-const BATCH_MAX: usize = 20_000;
+const BATCH_MAX: usize = 100_000;
 
-/// How many turns of the scheduler a loader waits for more keys. All the fields of an answer are resolved in one
-/// task, so the keys of a level arrive within two turns; each turn more is latency under load.
-const GATHER_TURNS: usize = 3;
-
-/// Answers by key; a failed read fails each of its keys.
-type Batch<K, V> = HashMap<K, Result<Option<V>>>;
+/// How many turns of the scheduler a loader waits for more keys. A list asks for all its entries at once, and all the
+/// lists of an answer are resolved in one task, so they arrive within two turns; each turn more is latency under load.
+const GATHER_TURNS: usize = 2;
 
 /// Reads for one viewer and one answer.
 pub struct Scope {
     service: Arc<Service>,
     viewer: Option<Viewer>,
-    facts: Loader<ItemId, Result<Option<ItemFacts>>, Facts>,
-    views: Loader<ItemId, Result<Option<ItemView>>, Views>,
-    friend_likers: Loader<ItemId, Result<Option<FriendLikers>>, FriendsOf>,
-    likers: Loader<(ItemId, Page), Result<Option<Slice>>, Likers>,
-    users: Loader<UserId, Result<Option<UserFacts>>, Users>,
+    facts: Reads<ItemId, ItemFacts>,
+    views: Reads<ItemId, ItemView>,
+    friend_likers: Reads<ItemId, FriendLikers>,
+    likers: Reads<(ItemId, Page), Slice>,
+    users: Reads<UserId, UserFacts>,
 }
 
 impl Scope {
@@ -44,12 +43,13 @@ impl Scope {
     /// A scope that shows these copies of counts in place of what a read would give.
     fn pinned(service: Arc<Service>, viewer: Option<Viewer>, pins: HashMap<ItemId, Arc<Seen>>) -> Arc<Self> {
         let user = viewer.as_ref().map(|viewer| viewer.user.clone());
+        let reader = Arc::new(Reader { service: Arc::clone(&service), user, pins });
         Arc::new(Self {
-            facts: loader(Facts(Arc::clone(&service))),
-            views: loader(Views { service: Arc::clone(&service), user: user.clone(), pins }),
-            friend_likers: loader(FriendsOf { service: Arc::clone(&service), user }),
-            likers: loader(Likers(Arc::clone(&service))),
-            users: loader(Users(Arc::clone(&service))),
+            facts: reads(&reader, |reader, items| async move { reader.service.items(&items).await }.boxed()),
+            views: reads(&reader, |reader, items| async move { reader.views(&items).await }.boxed()),
+            friend_likers: reads(&reader, |reader, items| async move { reader.friend_likers(&items).await }.boxed()),
+            likers: reads(&reader, |reader, keys| async move { reader.likers(keys).await }.boxed()),
+            users: reads(&reader, |reader, users| async move { reader.service.users(&users).await }.boxed()),
             service,
             viewer,
         })
@@ -73,32 +73,31 @@ impl Scope {
         self.viewer.as_ref()
     }
 
-    /// `None` where the catalogue has no row.
-    pub async fn facts(&self, item: &ItemId) -> Result<Option<ItemFacts>> {
-        load(&self.facts, item.clone()).await
+    /// What the catalogue knows of items.
+    pub async fn facts(&self, items: &[ItemId]) -> Result<HashMap<ItemId, ItemFacts>> {
+        load(&self.facts, items).await
     }
 
     /// Counts and the viewer's own reaction, from one read, so that they agree.
-    pub async fn view(&self, item: &ItemId) -> Result<ItemView> {
-        load(&self.views, item.clone()).await?.ok_or_else(|| missing("view of", item.as_str()))
+    pub async fn views(&self, items: &[ItemId]) -> Result<HashMap<ItemId, ItemView>> {
+        load(&self.views, items).await
     }
 
-    /// `None` for an anonymous caller.
-    pub async fn friend_likers(&self, item: &ItemId) -> Result<Option<FriendLikers>> {
-        if self.viewer.is_none() {
-            return Ok(None);
-        }
-        load(&self.friend_likers, item.clone()).await
+    /// Nothing for an anonymous caller.
+    pub async fn friend_likers(&self, items: &[ItemId]) -> Result<HashMap<ItemId, FriendLikers>> {
+        load(&self.friend_likers, items).await
     }
 
+    /// A page of one item's likers. Items of one list ask one by one, and their requests are gathered.
     pub async fn likers(&self, item: &ItemId, page: Page) -> Result<Slice> {
         let key = (item.clone(), page);
-        load(&self.likers, key).await?.ok_or_else(|| missing("likers of", item.as_str()))
+        let mut found = load(&self.likers, std::slice::from_ref(&key)).await?;
+        found.remove(&key).ok_or_else(|| missing("likers", item))
     }
 
-    /// `None` where nobody of this id was upserted or has reacted.
-    pub async fn user(&self, user: &UserId) -> Result<Option<UserFacts>> {
-        load(&self.users, user.clone()).await
+    /// Nothing where nobody of an id was upserted or has reacted.
+    pub async fn users(&self, users: &[UserId]) -> Result<HashMap<UserId, UserFacts>> {
+        load(&self.users, users).await
     }
 
     /// Whether this viewer may list likers at all.
@@ -107,95 +106,106 @@ impl Scope {
     }
 }
 
-fn loader<K, V, F>(batch: F) -> Loader<K, Result<Option<V>>, F>
-where
-    K: Eq + Hash + Clone + std::fmt::Debug,
-    V: Clone,
-    F: BatchFn<K, Result<Option<V>>>,
-{
-    Loader::new(batch).with_max_batch_size(BATCH_MAX).with_yield_count(GATHER_TURNS)
+/// The service answers for every item; this is for the day it does not.
+pub fn missing(what: &str, item: &ItemId) -> Error {
+    Error::internal_detail(format!("the service left out the {what} of {item:?}"))
 }
 
-/// Outside tokio's budget: a task that takes its 128th lock would be sent to the back of the queue, and a page of a
-/// hundred items would arrive at the loader in several batches.
-async fn load<K, V, F>(loader: &Loader<K, Result<Option<V>>, F>, key: K) -> Result<Option<V>>
-where
-    K: Eq + Hash + Clone + std::fmt::Debug,
-    V: Clone,
-    F: BatchFn<K, Result<Option<V>>>,
-{
-    let found = tokio::task::coop::unconstrained(loader.try_load(key)).await;
-    found.unwrap_or_else(|error| Err(Error::internal(error)))
-}
-
-fn missing(what: &str, id: &str) -> Error {
-    Error::internal_detail(format!("the service left out the {what} {id:?}"))
-}
-
-/// An entry for each key, so that an absent one is remembered as absent.
-fn spread<K: Eq + Hash + Clone, V>(keys: &[K], found: Result<HashMap<K, V>>) -> Batch<K, V> {
-    match found {
-        Ok(mut found) => keys.iter().map(|key| (key.clone(), Ok(found.remove(key)))).collect(),
-        Err(error) => keys.iter().map(|key| (key.clone(), Err(error.clone()))).collect(),
-    }
-}
-
-struct Facts(Arc<Service>);
-
-impl BatchFn<ItemId, Result<Option<ItemFacts>>> for Facts {
-    async fn load(&mut self, items: &[ItemId]) -> Batch<ItemId, ItemFacts> {
-        spread(items, self.0.items(items).await)
-    }
-}
-
-struct Views {
+/// What the reads of a scope need.
+struct Reader {
     service: Arc<Service>,
     user: Option<UserId>,
     pins: HashMap<ItemId, Arc<Seen>>,
 }
 
-impl BatchFn<ItemId, Result<Option<ItemView>>> for Views {
-    async fn load(&mut self, items: &[ItemId]) -> Batch<ItemId, ItemView> {
-        spread(items, self.service.views(self.user.as_ref(), items, &self.pins).await)
+impl Reader {
+    async fn views(&self, items: &[ItemId]) -> Result<HashMap<ItemId, ItemView>> {
+        self.service.views(self.user.as_ref(), items, &self.pins).await
     }
-}
 
-struct FriendsOf {
-    service: Arc<Service>,
-    user: Option<UserId>,
-}
-
-impl BatchFn<ItemId, Result<Option<FriendLikers>>> for FriendsOf {
-    async fn load(&mut self, items: &[ItemId]) -> Batch<ItemId, FriendLikers> {
+    async fn friend_likers(&self, items: &[ItemId]) -> Result<HashMap<ItemId, FriendLikers>> {
         match &self.user {
-            Some(user) => spread(items, self.service.friend_likers(user, items).await),
-            None => spread(items, Ok(HashMap::new())),
+            Some(user) => self.service.friend_likers(user, items).await,
+            None => Ok(HashMap::new()),
         }
     }
-}
 
-struct Likers(Arc<Service>);
-
-impl BatchFn<(ItemId, Page), Result<Option<Slice>>> for Likers {
     /// One read per distinct page: items of one list ask for the same.
-    async fn load(&mut self, keys: &[(ItemId, Page)]) -> Batch<(ItemId, Page), Slice> {
-        let mut by_page: HashMap<&Page, Vec<ItemId>> = HashMap::new();
+    async fn likers(&self, keys: Vec<(ItemId, Page)>) -> Result<HashMap<(ItemId, Page), Slice>> {
+        let mut by_page: HashMap<Page, Vec<ItemId>> = HashMap::new();
         for (item, page) in keys {
-            by_page.entry(page).or_default().push(item.clone());
+            by_page.entry(page).or_default().push(item);
         }
-        let mut all = HashMap::with_capacity(keys.len());
+        let mut all = HashMap::new();
         for (page, items) in by_page {
-            let slices = spread(&items, self.0.likers(&items, page).await);
+            let slices = self.service.likers(&items, &page).await?;
             all.extend(slices.into_iter().map(|(item, slice)| ((item, page.clone()), slice)));
         }
-        all
+        Ok(all)
     }
 }
 
-struct Users(Arc<Service>);
+/// Gathers keys, and reads each once.
+type Reads<K, V> = Loader<K, Reading<K, V>, Batch<K, V>>;
 
-impl BatchFn<UserId, Result<Option<UserFacts>>> for Users {
-    async fn load(&mut self, users: &[UserId]) -> Batch<UserId, UserFacts> {
-        spread(users, self.0.users(users).await)
+/// What a read gives; a key without an entry has none.
+type Found<K, V> = Result<HashMap<K, V>>;
+
+/// How the keys of a batch are read.
+type Read<K, V> = fn(Arc<Reader>, Vec<K>) -> BoxFuture<'static, Found<K, V>>;
+
+/// A read that runs, or has run, for a whole batch.
+struct Reading<K, V>(Shared<BoxFuture<'static, Arc<Found<K, V>>>>);
+
+impl<K, V> Clone for Reading<K, V> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
     }
+}
+
+/// The reading side of a loader.
+struct Batch<K, V> {
+    reader: Arc<Reader>,
+    read: Read<K, V>,
+}
+
+impl<K, V> BatchFn<K, Reading<K, V>> for Batch<K, V>
+where
+    K: Eq + Hash + Clone + Send + Sync + 'static,
+    V: Send + Sync + 'static,
+{
+    /// Hands out the read, not its answer: the loader keeps its lock while it loads, and keys that came meanwhile would
+    /// leave the queue one by one, each in a batch of its own.
+    async fn load(&mut self, keys: &[K]) -> HashMap<K, Reading<K, V>> {
+        let read = (self.read)(Arc::clone(&self.reader), keys.to_vec());
+        let reading = Reading(read.map(Arc::new).boxed().shared());
+        keys.iter().map(|key| (key.clone(), reading.clone())).collect()
+    }
+}
+
+fn reads<K, V>(reader: &Arc<Reader>, read: Read<K, V>) -> Reads<K, V>
+where
+    K: Eq + Hash + Clone + Debug + Send + Sync + 'static,
+    V: Send + Sync + 'static,
+{
+    let batch = Batch { reader: Arc::clone(reader), read };
+    Loader::new(batch).with_max_batch_size(BATCH_MAX).with_yield_count(GATHER_TURNS)
+}
+
+/// The answers for `keys`. The gathering is outside tokio's budget: a task that takes its 128th lock would be sent to
+/// the back of the queue, and the lists of a page would arrive in several batches.
+async fn load<K, V>(reads: &Reads<K, V>, keys: &[K]) -> Result<HashMap<K, V>>
+where
+    K: Eq + Hash + Clone + Debug + Send + Sync + 'static,
+    V: Clone + Send + Sync + 'static,
+{
+    let gathered = tokio::task::coop::unconstrained(reads.try_load_many(keys.to_vec())).await;
+    let mut answers = HashMap::with_capacity(keys.len());
+    for (key, reading) in gathered.map_err(Error::internal)? {
+        match &*reading.0.await {
+            Ok(found) => answers.extend(found.get(&key).cloned().map(|answer| (key, answer))),
+            Err(error) => return Err(error.clone()),
+        }
+    }
+    Ok(answers)
 }

@@ -10,6 +10,7 @@ pub mod mutations;
 pub mod query;
 pub mod scalars;
 pub mod schema;
+pub mod siblings;
 pub mod subscription;
 pub mod types;
 
@@ -25,6 +26,10 @@ pub use schema::sdl;
 use crate::error::{Error, ErrorCode, Result};
 use crate::service::Viewer;
 use loaders::Scope;
+
+/// What a nullable field's resolver returns: an error nulls the field alone. As `Result<Option<T>>` it would null the
+/// parent, since the library looks for the nullable type on the outside.
+type Nullable<T> = Option<Result<T>>;
 
 /// The scope of the request; a payload or an event makes its own from it.
 fn scope_of<'a>(ctx: &Context<'a>) -> Result<&'a Arc<Scope>> {

@@ -45,7 +45,11 @@ impl Subscription {
     /// Viewer fields are the viewer's, fresh in each event. In a closed catalogue an unknown id is silent until it
     /// exists. An event that cannot be read whole is held back and tried again, never sent with errors. Changed names,
     /// friend lists or openness make no event. LIMIT_EXCEEDED over 100 ids; BAD_USER_INPUT names a malformed one.
-    async fn item_updated(&self, ctx: &Context<'_>, ids: Vec<ID>) -> Result<BoxStream<'static, Item>> {
+    async fn item_updated(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "At most 100; duplicates count once.")] ids: Vec<ID>,
+    ) -> Result<BoxStream<'static, Item>> {
         let scope = Arc::clone(scope_of(ctx)?);
         let gate = gate_of(ctx)?;
         let watch = scope.service().watch_items(distinct_item_ids("ids", &ids)?);
@@ -59,7 +63,7 @@ impl Subscription {
     async fn my_reaction_changed(
         &self,
         ctx: &Context<'_>,
-        item_ids: Option<Vec<ID>>,
+        #[graphql(desc = "Only these items, at most 100; all where absent.")] item_ids: Option<Vec<ID>>,
     ) -> Result<BoxStream<'static, MyReaction>> {
         let scope = Arc::clone(scope_of(ctx)?);
         let gate = gate_of(ctx)?;

@@ -148,7 +148,7 @@ fn initialised(
         Err(error) => {
             inbound.refused.store(true, Ordering::Relaxed);
             if error.code() == ErrorCode::Internal {
-                tracing::error!("A socket's token could not be checked: {}", chain(&error));
+                tracing::error!(error = chain(&error), "a socket's token could not be checked");
             }
             Err(async_graphql::Error::new(error.message()))
         }

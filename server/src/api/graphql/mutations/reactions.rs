@@ -6,7 +6,7 @@ use crate::api::graphql::args::{client_mutation_id, item_id};
 use crate::api::graphql::scalars::Count;
 use crate::api::graphql::types::item::Item;
 use crate::api::graphql::types::reaction::{CountStatus, Reaction};
-use crate::api::graphql::{scope_of, viewer_of};
+use crate::api::graphql::{Nullable, scope_of, viewer_of};
 use crate::error::{Error, Result};
 use crate::service::{IdempotencyKey, KEY_MAX_BYTES, Reacted, Wish};
 
@@ -92,9 +92,9 @@ impl Reactions {
     /// UNAUTHENTICATED without a valid token; BAD_USER_INPUT for a malformed id or key; ITEM_NOT_FOUND where the
     /// catalogue is closed and does not know the item; ITEM_CLOSED; IDEMPOTENCY_KEY_REUSED where the key stands for
     /// another item or state; OVERLOADED and UNAVAILABLE: send the same again, with the same key.
-    async fn like(&self, ctx: &Context<'_>, input: LikeInput) -> Result<Option<ReactionPayload>> {
+    async fn like(&self, ctx: &Context<'_>, input: LikeInput) -> Nullable<ReactionPayload> {
         let LikeInput { item_id, idempotency_key, client_mutation_id } = input;
-        react(ctx, Request { item_id, reaction: Reaction::Like, idempotency_key, client_mutation_id }).await
+        Some(react(ctx, Request { item_id, reaction: Reaction::Like, idempotency_key, client_mutation_id }).await)
     }
 
     /// The viewer wants NONE; it takes a dislike back too. Always allowed, also on a closed item.
@@ -102,21 +102,21 @@ impl Reactions {
     /// UNAUTHENTICATED without a valid token; BAD_USER_INPUT for a malformed id or key; ITEM_NOT_FOUND where the
     /// catalogue is closed and does not know the item; IDEMPOTENCY_KEY_REUSED where the key stands for another item or
     /// state; OVERLOADED and UNAVAILABLE: send the same again, with the same key.
-    async fn unlike(&self, ctx: &Context<'_>, input: UnlikeInput) -> Result<Option<ReactionPayload>> {
+    async fn unlike(&self, ctx: &Context<'_>, input: UnlikeInput) -> Nullable<ReactionPayload> {
         let UnlikeInput { item_id, idempotency_key, client_mutation_id } = input;
-        react(ctx, Request { item_id, reaction: Reaction::None, idempotency_key, client_mutation_id }).await
+        Some(react(ctx, Request { item_id, reaction: Reaction::None, idempotency_key, client_mutation_id }).await)
     }
 
     /// The general form: the state the viewer wants, whatever it was before.
     ///
     /// The error codes are those of `like`.
-    async fn set_reaction(&self, ctx: &Context<'_>, input: SetReactionInput) -> Result<Option<ReactionPayload>> {
+    async fn set_reaction(&self, ctx: &Context<'_>, input: SetReactionInput) -> Nullable<ReactionPayload> {
         let SetReactionInput { item_id, reaction, idempotency_key, client_mutation_id } = input;
-        react(ctx, Request { item_id, reaction, idempotency_key, client_mutation_id }).await
+        Some(react(ctx, Request { item_id, reaction, idempotency_key, client_mutation_id }).await)
     }
 }
 
-async fn react(ctx: &Context<'_>, request: Request) -> Result<Option<ReactionPayload>> {
+async fn react(ctx: &Context<'_>, request: Request) -> Result<ReactionPayload> {
     let scope = scope_of(ctx)?;
     let viewer = viewer_of(scope)?;
     let client_mutation_id = client_mutation_id(request.client_mutation_id)?;
@@ -125,7 +125,7 @@ async fn react(ctx: &Context<'_>, request: Request) -> Result<Option<ReactionPay
     let wish = Wish { item: item.clone(), wanted: request.reaction.into(), key };
     let reacted = scope.service().react(viewer, wish).await?;
     // A new scope: what an earlier field of the request read of the item is older than this change.
-    Ok(Some(payload(Item::new(item, &scope.renewed()), &reacted, client_mutation_id)))
+    Ok(payload(Item::new(item, &scope.renewed()), &reacted, client_mutation_id))
 }
 
 fn idempotency_key(text: &str) -> Result<IdempotencyKey> {

@@ -4,7 +4,7 @@ use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
 use crate::api::graphql::args::{at_most, client_mutation_id, item_id, user_id};
 use crate::api::graphql::types::item::Item;
-use crate::api::graphql::{scope_of, viewer_of};
+use crate::api::graphql::{Nullable, scope_of, viewer_of};
 use crate::error::{Error, Result};
 use crate::service::{ItemEntry, UPSERT_MAX};
 
@@ -53,18 +53,20 @@ impl UpsertItems {
     /// UNAUTHENTICATED without a valid token; FORBIDDEN without the scope; LIMIT_EXCEEDED over 1,000 items;
     /// BAD_USER_INPUT names the entry at fault, as `input.items[7].id`; UNAVAILABLE: send the same again.
     #[graphql(complexity = "1 + input.items.len() * child_complexity")]
-    async fn upsert_items(&self, ctx: &Context<'_>, input: UpsertItemsInput) -> Result<Option<UpsertItemsPayload>> {
-        let scope = scope_of(ctx)?;
-        let viewer = viewer_of(scope)?;
-        let client_mutation_id = client_mutation_id(input.client_mutation_id)?;
-        at_most("input.items", input.items.len(), UPSERT_MAX)?;
-        let entries: Vec<ItemEntry> = input.items.iter().enumerate().map(entry).collect::<Result<_>>()?;
-        let ids: Vec<_> = entries.iter().map(|entry| entry.id.clone()).collect();
-        scope.service().upsert_items(viewer, entries).await?;
-        let scope = scope.renewed();
-        let items = ids.into_iter().map(|id| Item::new(id, &scope)).collect();
-        Ok(Some(UpsertItemsPayload { items, client_mutation_id }))
+    async fn upsert_items(&self, ctx: &Context<'_>, input: UpsertItemsInput) -> Nullable<UpsertItemsPayload> {
+        Some(upsert(ctx, input).await)
     }
+}
+
+async fn upsert(ctx: &Context<'_>, input: UpsertItemsInput) -> Result<UpsertItemsPayload> {
+    let scope = scope_of(ctx)?;
+    let viewer = viewer_of(scope)?;
+    let client_mutation_id = client_mutation_id(input.client_mutation_id)?;
+    at_most("input.items", input.items.len(), UPSERT_MAX)?;
+    let entries: Vec<ItemEntry> = input.items.iter().enumerate().map(entry).collect::<Result<_>>()?;
+    let ids = entries.iter().map(|entry| entry.id.clone()).collect();
+    scope.service().upsert_items(viewer, entries).await?;
+    Ok(UpsertItemsPayload { items: Item::list(ids, &scope.renewed()), client_mutation_id })
 }
 
 fn entry((index, input): (usize, &ItemInput)) -> Result<ItemEntry> {

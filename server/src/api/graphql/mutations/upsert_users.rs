@@ -6,7 +6,7 @@ use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
 use crate::api::graphql::args::{at_most, client_mutation_id, user_id};
 use crate::api::graphql::types::user::User;
-use crate::api::graphql::{scope_of, viewer_of};
+use crate::api::graphql::{Nullable, scope_of, viewer_of};
 use crate::domain::UserId;
 use crate::error::{Error, Result};
 use crate::service::{FRIENDS_MAX, UPSERT_MAX, UserEntry};
@@ -60,18 +60,20 @@ impl UpsertUsers {
     /// friends of one; BAD_USER_INPUT names the entry at fault, as `input.users[7].name`; UNAVAILABLE: send the same
     /// again.
     #[graphql(complexity = "1 + input.users.len() * child_complexity")]
-    async fn upsert_users(&self, ctx: &Context<'_>, input: UpsertUsersInput) -> Result<Option<UpsertUsersPayload>> {
-        let scope = scope_of(ctx)?;
-        let viewer = viewer_of(scope)?;
-        let client_mutation_id = client_mutation_id(input.client_mutation_id)?;
-        at_most("input.users", input.users.len(), UPSERT_MAX)?;
-        let entries: Vec<UserEntry> = input.users.iter().enumerate().map(entry).collect::<Result<_>>()?;
-        let ids: Vec<_> = entries.iter().map(|entry| entry.id.clone()).collect();
-        scope.service().upsert_users(viewer, entries).await?;
-        let scope = scope.renewed();
-        let users = ids.into_iter().map(|id| User::new(id, &scope)).collect();
-        Ok(Some(UpsertUsersPayload { users, client_mutation_id }))
+    async fn upsert_users(&self, ctx: &Context<'_>, input: UpsertUsersInput) -> Nullable<UpsertUsersPayload> {
+        Some(upsert(ctx, input).await)
     }
+}
+
+async fn upsert(ctx: &Context<'_>, input: UpsertUsersInput) -> Result<UpsertUsersPayload> {
+    let scope = scope_of(ctx)?;
+    let viewer = viewer_of(scope)?;
+    let client_mutation_id = client_mutation_id(input.client_mutation_id)?;
+    at_most("input.users", input.users.len(), UPSERT_MAX)?;
+    let entries: Vec<UserEntry> = input.users.iter().enumerate().map(entry).collect::<Result<_>>()?;
+    let ids = entries.iter().map(|entry| entry.id.clone()).collect();
+    scope.service().upsert_users(viewer, entries).await?;
+    Ok(UpsertUsersPayload { users: User::list(ids, &scope.renewed()), client_mutation_id })
 }
 
 fn entry((index, input): (usize, &UserInput)) -> Result<UserEntry> {

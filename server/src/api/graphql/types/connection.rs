@@ -1,11 +1,15 @@
 //! Pages of the two lists: an item's likers and a viewer's liked items.
 
+use std::sync::Arc;
+
 use async_graphql::SimpleObject;
 
 use super::item::Item;
 use super::user::User;
 use crate::api::graphql::cursor::List;
+use crate::api::graphql::loaders::Scope;
 use crate::api::graphql::scalars::DateTime;
+use crate::domain::{ItemId, UserId};
 use crate::service::Slice;
 
 /// A page of an item's likers, newest like first.
@@ -72,24 +76,28 @@ impl PageInfo {
     }
 }
 
-/// The page of a slice; `node` makes the user of an id.
-pub fn likers_page(list: List<'_>, slice: Slice, node: impl Fn(String) -> User) -> LikerConnection {
-    let page_info = PageInfo::of(list, &slice);
-    let edges = slice.rows.into_iter().map(|key| LikerEdge {
-        cursor: list.encode(&key),
-        liked_at: DateTime(key.at),
-        node: node(key.id),
-    });
-    LikerConnection { edges: edges.collect(), page_info }
+impl LikerConnection {
+    pub fn of(list: List<'_>, slice: &Slice, scope: &Arc<Scope>) -> Self {
+        let page_info = PageInfo::of(list, slice);
+        let users = User::list(slice.rows.iter().map(|key| UserId::from_row(key.id.clone())).collect(), scope);
+        let edges = slice.rows.iter().zip(users).map(|(key, node)| LikerEdge {
+            node,
+            cursor: list.encode(key),
+            liked_at: DateTime(key.at),
+        });
+        Self { edges: edges.collect(), page_info }
+    }
 }
 
-/// The page of a slice; `node` makes the item of an id.
-pub fn liked_items_page(list: List<'_>, slice: Slice, node: impl Fn(String) -> Item) -> LikedItemConnection {
-    let page_info = PageInfo::of(list, &slice);
-    let edges = slice.rows.into_iter().map(|key| LikedItemEdge {
-        cursor: list.encode(&key),
-        liked_at: DateTime(key.at),
-        node: node(key.id),
-    });
-    LikedItemConnection { edges: edges.collect(), page_info }
+impl LikedItemConnection {
+    pub fn of(list: List<'_>, slice: &Slice, scope: &Arc<Scope>) -> Self {
+        let page_info = PageInfo::of(list, slice);
+        let items = Item::list(slice.rows.iter().map(|key| ItemId::from_row(key.id.clone())).collect(), scope);
+        let edges = slice.rows.iter().zip(items).map(|(key, node)| LikedItemEdge {
+            node,
+            cursor: list.encode(key),
+            liked_at: DateTime(key.at),
+        });
+        Self { edges: edges.collect(), page_info }
+    }
 }

@@ -4,15 +4,18 @@ use std::sync::Arc;
 
 use async_graphql::{ID, Object, SimpleObject};
 
-use super::connection::{LikerConnection, likers_page};
+use super::connection::LikerConnection;
 use super::reaction::{Freshness, Reaction};
 use super::user::User;
+use crate::api::graphql::Nullable;
 use crate::api::graphql::args::{PageArgs, friends_cost, friends_shown, page_cost};
 use crate::api::graphql::cursor::List;
 use crate::api::graphql::loaders::Scope;
 use crate::api::graphql::scalars::{Count, DateTime};
-use crate::domain::{ItemId, OwnReaction, ReactionState, UserId};
+use crate::api::graphql::siblings::Items;
+use crate::domain::{ItemId, OwnReaction, ReactionState};
 use crate::error::Result;
+use crate::service::{Catalog, ItemView};
 
 /// The type of an item that nobody gave one.
 const PLAIN_TYPE: &str = "item";
@@ -20,17 +23,57 @@ const PLAIN_TYPE: &str = "item";
 #[derive(Clone)]
 pub struct Item {
     id: ItemId,
+    list: Arc<Items>,
     scope: Arc<Scope>,
 }
 
 impl Item {
+    /// Items of one list, which are read together.
+    pub fn list(ids: Vec<ItemId>, scope: &Arc<Scope>) -> Vec<Self> {
+        let list = Items::new(ids.clone());
+        ids.into_iter().map(|id| Self { id, list: Arc::clone(&list), scope: Arc::clone(scope) }).collect()
+    }
+
     pub fn new(id: ItemId, scope: &Arc<Scope>) -> Self {
-        Self { id, scope: Arc::clone(scope) }
+        Self { list: Items::new(vec![id.clone()]), id, scope: Arc::clone(scope) }
+    }
+
+    /// The item unless the catalogue is closed and does not have it.
+    pub async fn if_known(self) -> Result<Option<Self>> {
+        let is_known = match self.scope.service().rules().catalog {
+            Catalog::Open => true,
+            Catalog::Registered => self.list.facts(&self.scope, &self.id).await?.is_some(),
+        };
+        Ok(is_known.then_some(self))
+    }
+
+    async fn view(&self) -> Result<ItemView> {
+        self.list.view(&self.scope, &self.id).await
     }
 
     /// The viewer's row; for an anonymous caller, what stands where there is none.
     async fn own(&self) -> Result<OwnReaction> {
-        Ok(self.scope.view(&self.id).await?.own.unwrap_or(OwnReaction::ABSENT))
+        Ok(self.view().await?.own.unwrap_or(OwnReaction::ABSENT))
+    }
+
+    async fn friends(&self, first: Option<i32>) -> Result<FriendLikers> {
+        let shown = friends_shown(first)?;
+        // The count before the likers: a like in between is then a named friend too many, not an "other" too many.
+        let view = self.view().await?;
+        let found = self.list.friend_likers(&self.scope, &self.id).await?;
+        let (mut friends, complete) = found.map_or((Vec::new(), true), |found| (found.friends, found.searched_all));
+        friends.truncate(shown);
+        let viewer_likes = view.own.is_some_and(|own| own.state == ReactionState::Like);
+        let named = u64::from(viewer_likes) + friends.len() as u64;
+        let others_count = view.like_count.saturating_sub(named).into();
+        Ok(FriendLikers { users: User::list(friends, &self.scope), others_count, complete })
+    }
+
+    async fn likers_page(&self, args: PageArgs) -> Result<LikerConnection> {
+        self.scope.check_likers_visible()?;
+        let list = List::LikersOf(&self.id);
+        let slice = self.scope.likers(&self.id, args.parse(list)?).await?;
+        Ok(LikerConnection::of(list, &slice, &self.scope))
     }
 }
 
@@ -47,60 +90,60 @@ impl Item {
     /// The kind of thing, such as `post` or `game`: `[a-z][a-z0-9_]{0,31}`. `item` where nobody has set one.
     #[graphql(name = "type")]
     async fn item_type(&self) -> Result<String> {
-        let facts = self.scope.facts(&self.id).await?;
+        let facts = self.list.facts(&self.scope, &self.id).await?;
         Ok(facts.map_or_else(|| PLAIN_TYPE.to_owned(), |facts| facts.item_type))
     }
 
     /// Likes as this viewer should see them: every reaction folded so far, and the viewer's own latest reaction in
     /// any case, counted once. Other people's may lag, by what `countAsOf` says. Never negative.
     async fn like_count(&self) -> Result<Count> {
-        Ok(self.scope.view(&self.id).await?.like_count.into())
+        Ok(self.view().await?.like_count.into())
     }
 
     /// Dislikes, counted as `likeCount` is.
     async fn dislike_count(&self) -> Result<Count> {
-        Ok(self.scope.view(&self.id).await?.dislike_count.into())
+        Ok(self.view().await?.dislike_count.into())
     }
 
     /// Every reaction committed before this instant, on the database's clock, is in the counts. It is taken no later
     /// than the counts themselves.
     async fn count_as_of(&self) -> Result<DateTime> {
-        Ok(DateTime(self.scope.view(&self.id).await?.copy.basis.as_of))
+        Ok(DateTime(self.view().await?.copy.basis.as_of))
     }
 
     /// Grows whenever any reaction to the item is folded, also where the sum stays the same; never goes back, also
     /// after the counts were rebuilt. 0 where nobody has reacted. A client drops an answer whose version is lower
     /// than the one it has, and also a count whose answer has a lower `myReactionVersion` than the heart it knows.
     async fn count_version(&self) -> Result<Count> {
-        Ok(self.scope.view(&self.id).await?.copy.version.into())
+        Ok(self.view().await?.copy.version.into())
     }
 
     /// STALE where the counts are older than the staleness bound (5 seconds unless the operator set another).
     async fn count_freshness(&self) -> Result<Freshness> {
-        Ok(self.scope.view(&self.id).await?.freshness.into())
+        Ok(self.view().await?.freshness.into())
     }
 
     /// Whether the viewer likes the item, from the viewer's own row and right at once. False for an anonymous caller.
     /// Null with an error where it cannot be read; never guessed.
-    async fn liked_by_me(&self) -> Result<Option<bool>> {
-        Ok(Some(self.own().await?.state == ReactionState::Like))
+    async fn liked_by_me(&self) -> Nullable<bool> {
+        Some(self.own().await.map(|own| own.state == ReactionState::Like))
     }
 
     /// The viewer's reaction, as `likedByMe`. NONE for an anonymous caller.
-    async fn my_reaction(&self) -> Result<Option<Reaction>> {
-        Ok(Some(self.own().await?.state.into()))
+    async fn my_reaction(&self) -> Nullable<Reaction> {
+        Some(self.own().await.map(|own| own.state.into()))
     }
 
     /// Version of the viewer's row, +1 with each real change; 0 where there is none. Of two answers, a client keeps
     /// the heart with the higher one.
-    async fn my_reaction_version(&self) -> Result<Option<Count>> {
-        Ok(Some(self.own().await?.version.into()))
+    async fn my_reaction_version(&self) -> Nullable<Count> {
+        Some(self.own().await.map(|own| own.version.into()))
     }
 
     /// When the viewer last reacted. Null where the viewer never has.
-    async fn my_reaction_at(&self) -> Result<Option<DateTime>> {
-        let own = self.own().await?;
-        Ok((own.version > 0).then_some(DateTime(own.reacted_at)))
+    async fn my_reaction_at(&self) -> Nullable<DateTime> {
+        let own = self.own().await;
+        own.map(|own| (own.version > 0).then_some(DateTime(own.reacted_at))).transpose()
     }
 
     /// Friends of the viewer who like the item, newest like first, searched among its last 100 likers. None for an
@@ -109,16 +152,8 @@ impl Item {
     async fn friend_likers(
         &self,
         #[graphql(default = 3, desc = "At most how many to show, 0 to 20.")] first: Option<i32>,
-    ) -> Result<Option<FriendLikers>> {
-        let shown = friends_shown(first)?;
-        // The count before the likers: a like in between is then a named friend too many, not an "other" too many.
-        let view = self.scope.view(&self.id).await?;
-        let found = self.scope.friend_likers(&self.id).await?;
-        let (friends, complete) = found.map_or((Vec::new(), true), |found| (found.friends, found.searched_all));
-        let users: Vec<User> = friends.into_iter().take(shown).map(|friend| User::new(friend, &self.scope)).collect();
-        let viewer_likes = view.own.is_some_and(|own| own.state == ReactionState::Like);
-        let named = u64::from(viewer_likes) + users.len() as u64;
-        Ok(Some(FriendLikers { users, others_count: view.like_count.saturating_sub(named).into(), complete }))
+    ) -> Nullable<FriendLikers> {
+        Some(self.friends(first).await)
     }
 
     /// Who likes the item, newest like first. `first` or `last`, 1 to 100; with neither, the first 20.
@@ -131,13 +166,8 @@ impl Item {
         #[graphql(desc = "Only rows older than this cursor's.")] after: Option<String>,
         #[graphql(desc = "The oldest rows of the range, 1 to 100.")] last: Option<i32>,
         #[graphql(desc = "Only rows newer than this cursor's.")] before: Option<String>,
-    ) -> Result<Option<LikerConnection>> {
-        self.scope.check_likers_visible()?;
-        let list = List::LikersOf(&self.id);
-        let page = PageArgs { first, after, last, before }.parse(list)?;
-        let slice = self.scope.likers(&self.id, page).await?;
-        let node = |id| User::new(UserId::from_row(id), &self.scope);
-        Ok(Some(likers_page(list, slice, node)))
+    ) -> Nullable<LikerConnection> {
+        Some(self.likers_page(PageArgs { first, after, last, before }).await)
     }
 }
 

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use async_graphql::Object;
 
-use super::connection::{LikedItemConnection, liked_items_page};
-use super::item::Item;
+use super::connection::LikedItemConnection;
 use super::user::User;
+use crate::api::graphql::Nullable;
 use crate::api::graphql::args::{PageArgs, page_cost};
 use crate::api::graphql::cursor::List;
 use crate::api::graphql::loaders::Scope;
-use crate::domain::{ItemId, UserId};
+use crate::domain::UserId;
 use crate::error::Result;
 
 pub struct Viewer {
@@ -23,6 +23,12 @@ impl Viewer {
     pub fn of(scope: &Arc<Scope>) -> Option<Self> {
         let user = scope.viewer()?.user.clone();
         Some(Self { user, scope: Arc::clone(scope) })
+    }
+
+    async fn liked_page(&self, args: PageArgs) -> Result<LikedItemConnection> {
+        let list = List::LikedBy(&self.user);
+        let slice = self.scope.service().liked_items(&self.user, &args.parse(list)?).await?;
+        Ok(LikedItemConnection::of(list, &slice, &self.scope))
     }
 }
 
@@ -43,11 +49,7 @@ impl Viewer {
         #[graphql(desc = "Only rows older than this cursor's.")] after: Option<String>,
         #[graphql(desc = "The oldest rows of the range, 1 to 100.")] last: Option<i32>,
         #[graphql(desc = "Only rows newer than this cursor's.")] before: Option<String>,
-    ) -> Result<Option<LikedItemConnection>> {
-        let list = List::LikedBy(&self.user);
-        let page = PageArgs { first, after, last, before }.parse(list)?;
-        let slice = self.scope.service().liked_items(&self.user, &page).await?;
-        let node = |id| Item::new(ItemId::from_row(id), &self.scope);
-        Ok(Some(liked_items_page(list, slice, node)))
+    ) -> Nullable<LikedItemConnection> {
+        Some(self.liked_page(PageArgs { first, after, last, before }).await)
     }
 }
