@@ -107,11 +107,7 @@ mod tests {
         let ana = UserId::parse("ana").expect("a good id");
         assert_eq!(ana.partition(1), 0);
         assert_eq!(xxh3_64(b""), 0x2d06_8005_38d3_94c2, "the published value of no bytes");
-        assert_eq!(
-            xxh3_64(b"ana"),
-            7_558_107_722_271_077_882,
-            "as other implementations have it"
-        );
+        assert_eq!(xxh3_64(b"ana"), 7_558_107_722_271_077_882, "as other implementations have it");
         assert_eq!(ana.partition(4), 2);
     }
 }

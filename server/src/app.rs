@@ -62,8 +62,7 @@ impl Node {
         let stats = Stats::default();
         let (lanes, lane_tasks) = Lanes::new(&store, stats.lanes.clone());
         let (catalog, catalog_task) = CatalogWriter::new(&store);
-        let service =
-            Service::new(store.clone(), lanes, catalog, bus.clone(), rules(&config), stats.service.clone());
+        let service = Service::new(store.clone(), lanes, catalog, bus.clone(), rules(&config), stats.service.clone());
 
         let work = lifecycle.work();
         if config.role != Role::Worker {
@@ -126,8 +125,8 @@ pub async fn migrate(config: &DatabaseConfig) -> Result<Migrated, StartError> {
 /// A token for a user.
 pub fn token(config: &TokenConfig) -> Result<String, StartError> {
     config.jwt.check()?;
-    let user = UserId::parse(&config.user)
-        .map_err(|why| SettingError { setting: "--user", message: why.to_string() })?;
+    let user =
+        UserId::parse(&config.user).map_err(|why| SettingError { setting: "--user", message: why.to_string() })?;
     let (token, _expires_at) = token_rules(&config.jwt, false)?.mint(&user, config.scope.as_deref(), config.ttl)?;
     Ok(token)
 }
@@ -270,7 +269,7 @@ fn metrics(stats: &Stats, store: &Store, bus: &Bus, gauges: &Arc<Gauges>) -> Arc
     };
     let (store, hub) = (store.clone(), Arc::clone(bus.hub()));
     let (total, level) = (ReadingKind::Total, ReadingKind::Level);
-        let readings = vec![
+    let readings = vec![
         reading("store_statements", "Statements sent to the database", total, Box::new(move || store.statements())),
         reading("watched_items", "Items watched on this node", level, Box::new(move || hub.watched_len() as u64)),
         reading("sockets", "Open WebSockets", level, gauge(|api| api.sockets.load(Relaxed))),

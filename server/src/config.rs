@@ -263,22 +263,13 @@ impl DatabaseConfig {
             return Ok(());
         }
         if !self.database_url.starts_with("sqlite:") {
-            return Err(wrong(
-                "LIKEWISE_DATABASE_URL",
-                "starts with neither postgres:// nor sqlite://",
-            ));
+            return Err(wrong("LIKEWISE_DATABASE_URL", "starts with neither postgres:// nor sqlite://"));
         }
         if self.database_url.contains(":memory:") || self.database_url.contains("mode=memory") {
-            return Err(wrong(
-                "LIKEWISE_DATABASE_URL",
-                "every connection would have its own database: name a file",
-            ));
+            return Err(wrong("LIKEWISE_DATABASE_URL", "every connection would have its own database: name a file"));
         }
         if self.log_partitions.is_some_and(|partitions| partitions != 1) {
-            return Err(wrong(
-                "LIKEWISE_LOG_PARTITIONS",
-                "SQLite has one writer, so its log has one partition",
-            ));
+            return Err(wrong("LIKEWISE_LOG_PARTITIONS", "SQLite has one writer, so its log has one partition"));
         }
         Ok(())
     }
@@ -286,10 +277,7 @@ impl DatabaseConfig {
 
 impl JwtConfig {
     pub fn check(&self) -> Result<(), SettingError> {
-        let short = self
-            .jwt_secret
-            .as_ref()
-            .is_some_and(|secret| secret.len() < SECRET_MIN_BYTES);
+        let short = self.jwt_secret.as_ref().is_some_and(|secret| secret.len() < SECRET_MIN_BYTES);
         if short {
             return Err(wrong("LIKEWISE_JWT_SECRET", "is shorter than 32 bytes"));
         }
@@ -298,18 +286,13 @@ impl JwtConfig {
 }
 
 fn wrong(setting: &'static str, message: impl Into<String>) -> SettingError {
-    SettingError {
-        setting,
-        message: message.into(),
-    }
+    SettingError { setting, message: message.into() }
 }
 
 fn parse_duration(text: &str) -> Result<Duration, String> {
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
-    let number: u64 = number
-        .parse()
-        .map_err(|_| "a number and a unit, such as 15m".to_owned())?;
+    let number: u64 = number.parse().map_err(|_| "a number and a unit, such as 15m".to_owned())?;
     let seconds = match unit {
         "s" => 1,
         "m" => 60,
@@ -317,10 +300,7 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
         "d" => 86_400,
         _ => return Err("the units are s, m, h and d".to_owned()),
     };
-    number
-        .checked_mul(seconds)
-        .map(Duration::from_secs)
-        .ok_or_else(|| "too long".to_owned())
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(|| "too long".to_owned())
 }
 
 #[cfg(test)]
@@ -343,10 +323,7 @@ mod tests {
             (&[], "LIKEWISE_JWT_SECRET"),
             (&["--jwt-secret=short"], "LIKEWISE_JWT_SECRET"),
             (&[secret, "--role=worker"], "LIKEWISE_ROLE"),
-            (
-                &[secret, "--role=api", "--database-url=postgres://db/x"],
-                "LIKEWISE_ROLE",
-            ),
+            (&[secret, "--role=api", "--database-url=postgres://db/x"], "LIKEWISE_ROLE"),
             (&[secret, "--redis-url=redis://r"], "LIKEWISE_REDIS_URL"),
             (&[secret, "--database-url=mysql://x"], "LIKEWISE_DATABASE_URL"),
             (&[secret, "--database-url=sqlite::memory:"], "LIKEWISE_DATABASE_URL"),

@@ -26,10 +26,7 @@ pub struct Lifecycle {
 }
 
 impl Lifecycle {
-    #[expect(
-        clippy::new_without_default,
-        reason = "made once, by name, where the node is put together"
-    )]
+    #[expect(clippy::new_without_default, reason = "made once, by name, where the node is put together")]
     pub fn new() -> Self {
         Self {
             entrance: CancellationToken::new(),
@@ -76,9 +73,7 @@ impl Lifecycle {
                 Err(panic) => panic.to_string(),
             };
             error!(task = name, failure, "a task died, so the node stops");
-            lifecycle
-                .failure
-                .send_replace(Some(format!("the task \"{name}\" died: {failure}")));
+            lifecycle.failure.send_replace(Some(format!("the task \"{name}\" died: {failure}")));
         });
     }
 

@@ -19,11 +19,7 @@ fn main() -> ExitCode {
             let asked = matches!(wrong.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
             // A closed terminal is nothing to report to.
             let _ = wrong.print();
-            return if asked {
-                ExitCode::SUCCESS
-            } else {
-                ExitCode::from(EXIT_SETTING)
-            };
+            return if asked { ExitCode::SUCCESS } else { ExitCode::from(EXIT_SETTING) };
         }
     };
     telemetry::log_to_stderr(&cli.log, cli.log_format);
@@ -45,10 +41,7 @@ async fn run(command: Command) -> Result<ExitCode, StartError> {
         Command::Serve(config) => return serve(*config).await,
         Command::Migrate(config) => {
             let migrated = app::migrate(&config.database).await?;
-            print(&format!(
-                "{} migrations applied, {} log partitions",
-                migrated.applied, migrated.partitions
-            ));
+            print(&format!("{} migrations applied, {} log partitions", migrated.applied, migrated.partitions));
         }
         Command::Schema => print(api::sdl().trim_end()),
         Command::Token(config) => print(&app::token(&config)?),

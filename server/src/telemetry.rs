@@ -59,49 +59,22 @@ pub struct Metrics {
 impl Metrics {
     pub fn new(stats: &Stats, readings: Vec<Reading>) -> Self {
         let mut registry = Registry::with_prefix("likewise");
-        let Stats {
-            lanes,
-            counter,
-            service,
-            refresh,
-        } = stats.clone();
+        let Stats { lanes, counter, service, refresh } = stats.clone();
         let r = &mut registry;
-        r.register(
-            "write_duration_seconds",
-            "From a wish to its answer",
-            service.write_duration,
-        );
+        r.register("write_duration_seconds", "From a wish to its answer", service.write_duration);
         r.register("writes", "Wishes answered, by outcome", service.writes);
         r.register("count_drift", "Counts found other than the rows say", service.drift);
-        r.register(
-            "writes_shed",
-            "Wishes refused because the lanes were full or late",
-            lanes.shed,
-        );
-        r.register(
-            "idempotency_replays",
-            "Answers given again for the same key",
-            lanes.replays,
-        );
-        r.register(
-            "lane_batch_size",
-            "Commands committed in one transaction",
-            lanes.batch_size,
-        );
+        r.register("writes_shed", "Wishes refused because the lanes were full or late", lanes.shed);
+        r.register("idempotency_replays", "Answers given again for the same key", lanes.replays);
+        r.register("lane_batch_size", "Commands committed in one transaction", lanes.batch_size);
         let help = "From the time of the oldest event of a fold to the fold's commit";
         r.register("count_staleness_seconds", help, counter.staleness);
         r.register("folded_events", "Events folded by this node", counter.events);
         r.register("folds", "Folds committed by this node", counter.folds);
         r.register("log_lag_events", "Events committed and not folded", refresh.lag_events);
-        r.register(
-            "watched_rereads",
-            "Times that all watched items were read again",
-            refresh.rereads,
-        );
+        r.register("watched_rereads", "Times that all watched items were read again", refresh.rereads);
         registry.register_collector(Box::new(Readings(readings)));
-        Self {
-            registry: Arc::new(Mutex::new(registry)),
-        }
+        Self { registry: Arc::new(Mutex::new(registry)) }
     }
 
     /// All metrics in the text format of Prometheus (OpenMetrics 1.0).
@@ -118,9 +91,7 @@ struct Readings(Vec<Reading>);
 
 impl std::fmt::Debug for Readings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list()
-            .entries(self.0.iter().map(|reading| reading.name))
-            .finish()
+        f.debug_list().entries(self.0.iter().map(|reading| reading.name)).finish()
     }
 }
 

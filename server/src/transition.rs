@@ -34,11 +34,7 @@ mod tests {
             (Dislike, None, 0, -1),
         ];
         for (old, new, like, dislike) in rows {
-            assert_eq!(
-                transition(old, new),
-                Some(Deltas { like, dislike }),
-                "{old:?} to {new:?}"
-            );
+            assert_eq!(transition(old, new), Some(Deltas { like, dislike }), "{old:?} to {new:?}");
         }
         for state in [None, Like, Dislike] {
             assert_eq!(transition(state, state), Option::None);

@@ -1,13 +1,19 @@
 //! The fixtures themselves.
 
+use likewise_tests::app::App;
 use likewise_tests::harness::Test;
-use likewise_tests::plain;
 use likewise_tests::postgres::{Postgres, Shutdown, connect};
 use likewise_tests::redis::Redis;
+use likewise_tests::views::Reaction;
+use likewise_tests::{invariants, on_both, plain};
 use sea_orm::ConnectionTrait;
 
 pub(crate) fn tests() -> Vec<Test> {
-    vec![plain!(postgres_keeps_its_data_through_a_crash), plain!(redis_comes_back_empty_on_its_port)]
+    vec![
+        plain!(postgres_keeps_its_data_through_a_crash),
+        plain!(redis_comes_back_empty_on_its_port),
+        on_both!(each_broken_invariant_is_found),
+    ]
 }
 
 fn postgres_keeps_its_data_through_a_crash() {
@@ -47,4 +53,107 @@ fn redis_comes_back_empty_on_its_port() {
     redis.stop();
     redis.start_again();
     assert!(ask("EXISTS a").starts_with(":0"));
+}
+
+/// (words of the invariant, what breaks it, what mends it), on a store where ana likes post:1 and took post:2 back.
+const DAMAGES: &[(&str, &str, &str)] = &[
+    (
+        "one checkpoint",
+        "INSERT INTO log_partition (id, next_offset, last_at) VALUES (99, 1, 0)",
+        "DELETE FROM log_partition WHERE id = 99",
+    ),
+    (
+        "give the counts",
+        "UPDATE item_count SET dislike_count = dislike_count + 1",
+        "UPDATE item_count SET dislike_count = dislike_count - 1",
+    ),
+    (
+        "give the counts",
+        "UPDATE item_count_shard SET like_count = like_count + 1 WHERE item_id = 'post:1'",
+        "UPDATE item_count_shard SET like_count = like_count - 1 WHERE item_id = 'post:1'",
+    ),
+    (
+        "no total is negative",
+        "UPDATE item_count SET like_count = like_count - 9",
+        "UPDATE item_count SET like_count = like_count + 9",
+    ),
+    (
+        "never healed is negative",
+        "UPDATE item_count_shard SET like_count = like_count - 9",
+        "UPDATE item_count_shard SET like_count = like_count + 9",
+    ),
+    (
+        "no fence is past",
+        "UPDATE item_count_shard SET applied_offset = applied_offset + 99",
+        "UPDATE item_count_shard SET applied_offset = applied_offset - 99",
+    ),
+    (
+        "offsets run from 1",
+        "UPDATE reaction_event SET \"offset\" = 99 WHERE \"offset\" = 3",
+        "UPDATE reaction_event SET \"offset\" = 3 WHERE \"offset\" = 99",
+    ),
+    (
+        "time does not fall",
+        "UPDATE reaction_event SET created_at = -created_at WHERE \"offset\" = 2",
+        "UPDATE reaction_event SET created_at = -created_at WHERE \"offset\" = 2",
+    ),
+    (
+        "stand in one partition",
+        "UPDATE reaction_event SET partition = 99 WHERE \"offset\" = 1",
+        "UPDATE reaction_event SET partition = (SELECT partition FROM reaction_event WHERE \"offset\" = 2) WHERE \"offset\" = 1",
+    ),
+    (
+        "versions run from 1",
+        "UPDATE reaction_event SET version = 7 WHERE \"offset\" = 3",
+        "UPDATE reaction_event SET version = 2 WHERE \"offset\" = 3",
+    ),
+    (
+        "versions run from 1",
+        "UPDATE reaction_event SET old_state = 2 WHERE \"offset\" = 1",
+        "UPDATE reaction_event SET old_state = 0 WHERE \"offset\" = 1",
+    ),
+    (
+        "deltas are those",
+        "UPDATE reaction_event SET like_delta = 0 WHERE \"offset\" = 1",
+        "UPDATE reaction_event SET like_delta = 1 WHERE \"offset\" = 1",
+    ),
+    (
+        "every event has its row",
+        "UPDATE reaction SET item_id = 'post:x' WHERE item_id = 'post:1'",
+        "UPDATE reaction SET item_id = 'post:1' WHERE item_id = 'post:x'",
+    ),
+    (
+        "every row has events",
+        "INSERT INTO reaction (user_id, item_id, state, version, reacted_at, event_offset) VALUES ('x', 'x', 0, 1, 1, 1)",
+        "DELETE FROM reaction WHERE user_id = 'x'",
+    ),
+    (
+        "what its last event says",
+        "UPDATE reaction SET version = version + 1",
+        "UPDATE reaction SET version = version - 1",
+    ),
+    (
+        "stands in the catalogue",
+        "UPDATE item SET id = 'post:x' WHERE id = 'post:1'",
+        "UPDATE item SET id = 'post:1' WHERE id = 'post:x'",
+    ),
+];
+
+async fn each_broken_invariant_is_found(app: &App) {
+    let ana = app.as_user("ana");
+    ana.like("post:1").await;
+    ana.like("post:2").await;
+    ana.set("post:2", Reaction::None).await;
+    app.drained().await;
+    // The counter would stop at some of these damages.
+    app.stop_node(0).await;
+    let sql = app.sql().await;
+    for (invariant, damage, mending) in DAMAGES {
+        sql.execute(damage).await;
+        let broken = invariants::broken(&sql).await;
+        assert!(broken.iter().any(|line| line.contains(invariant)), "{damage} breaks “{invariant}”, not {broken:?}");
+        sql.execute(mending).await;
+        assert_eq!(invariants::broken(&sql).await, Vec::<String>::new(), "after {mending}");
+    }
+    sql.close().await;
 }

@@ -16,6 +16,7 @@ mod idempotency;
 mod import;
 mod lists;
 mod log;
+mod lost_commit;
 mod reactions;
 mod subscriptions;
 mod taps;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         import::tests(),
         lists::tests(),
         log::tests(),
+        lost_commit::tests(),
         reactions::tests(),
         subscriptions::tests(),
         taps::tests(),

@@ -9,6 +9,7 @@ pub mod invariants;
 pub mod ports;
 pub mod postgres;
 pub mod process;
+pub mod proxy;
 pub mod redis;
 pub mod seeded;
 pub mod services;

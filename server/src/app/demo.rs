@@ -4,8 +4,7 @@ use crate::domain::{ItemId, ReactionState, UserId};
 use crate::error::{Error, Result};
 use crate::service::{ItemEntry, Service, UserEntry, Viewer, Wish};
 
-const PEOPLE: [(&str, &str); 5] =
-    [("ana", "Ana"), ("ben", "Ben"), ("cleo", "Cleo"), ("dan", "Dan"), ("eva", "Eva")];
+const PEOPLE: [(&str, &str); 5] = [("ana", "Ana"), ("ben", "Ben"), ("cleo", "Cleo"), ("dan", "Dan"), ("eva", "Eva")];
 const ITEMS: [(&str, &str); 6] = [
     ("post:1", "post"),
     ("post:2", "post"),

@@ -40,14 +40,8 @@ pub struct CounterStats {
 
 impl Default for CounterStats {
     fn default() -> Self {
-        let seconds = [
-            0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0,
-        ];
-        Self {
-            staleness: Histogram::new(seconds),
-            events: Total::default(),
-            folds: Total::default(),
-        }
+        let seconds = [0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0];
+        Self { staleness: Histogram::new(seconds), events: Total::default(), folds: Total::default() }
     }
 }
 
@@ -62,12 +56,7 @@ pub struct Counter {
 impl Counter {
     /// `window` is the least time between two folds while events keep coming.
     pub fn new(store: Store, bus: Bus, window: Duration, stats: CounterStats) -> Self {
-        Self {
-            store,
-            bus,
-            window,
-            stats,
-        }
+        Self { store, bus, window, stats }
     }
 
     /// Folds until `stop`. An error is a log that must not be folded further: the process should end.
@@ -165,9 +154,7 @@ impl Counter {
             Ok((pulse, copies)) => {
                 if let Some(oldest) = oldest {
                     let microseconds = u64::try_from(pulse.basis.read_at - oldest).unwrap_or_default();
-                    self.stats
-                        .staleness
-                        .observe(Duration::from_micros(microseconds).as_secs_f64());
+                    self.stats.staleness.observe(Duration::from_micros(microseconds).as_secs_f64());
                 }
                 Some(copies.into_values().collect())
             }

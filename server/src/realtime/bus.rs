@@ -160,36 +160,14 @@ mod tests {
         let (item, user) = (ItemId::parse("a").unwrap(), UserId::parse("ana").unwrap());
         let (mut counts, mut reactions) = (bus.hub().watch_item(&item), bus.hub().watch_user(&user));
 
-        let basis = Arc::new(Basis {
-            offsets: vec![1],
-            as_of: 1,
-            read_at: 1,
-        });
-        let copy = CountCopy {
-            item: item.clone(),
-            like_count: 1,
-            dislike_count: 0,
-            version: 1,
-            basis,
-        };
+        let basis = Arc::new(Basis { offsets: vec![1], as_of: 1, read_at: 1 });
+        let copy = CountCopy { item: item.clone(), like_count: 1, dislike_count: 0, version: 1, basis };
         assert!(bus.behind(&[1]));
-        bus.publish_fold(
-            &[FoldedRange {
-                partition: 0,
-                from: 0,
-                to: 1,
-            }],
-            std::slice::from_ref(&copy),
-        );
+        bus.publish_fold(&[FoldedRange { partition: 0, from: 0, to: 1 }], std::slice::from_ref(&copy));
         assert_eq!(counts.changed().now_or_never().and_then(|seen| seen.copy), Some(copy));
         assert!(!bus.behind(&[1]));
 
-        let change = ReactionChange {
-            user,
-            item,
-            state: ReactionState::Like,
-            version: 1,
-        };
+        let change = ReactionChange { user, item, state: ReactionState::Like, version: 1 };
         bus.publish_reaction(&change);
         assert_eq!(reactions.recv().now_or_never(), Some(UserNews::Changed(change)));
         assert!(bus.append_hint().notified().now_or_never().is_some());

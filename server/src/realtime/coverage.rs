@@ -46,13 +46,11 @@ impl Coverage {
             return;
         }
         let known = self.incomplete.iter().position(|incomplete| incomplete.fold == fold);
-        let mut incomplete = known
-            .and_then(|index| self.incomplete.remove(index))
-            .unwrap_or_else(|| Incomplete {
-                fold,
-                missing: topics,
-                ranges: ranges.to_vec(),
-            });
+        let mut incomplete = known.and_then(|index| self.incomplete.remove(index)).unwrap_or_else(|| Incomplete {
+            fold,
+            missing: topics,
+            ranges: ranges.to_vec(),
+        });
         incomplete.missing &= !(1 << topic);
         if incomplete.missing == 0 {
             self.note_whole(&incomplete.ranges);

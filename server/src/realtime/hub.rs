@@ -52,19 +52,10 @@ struct Watched<S> {
 }
 
 impl Hub {
-    #[expect(
-        clippy::new_without_default,
-        reason = "a hub is made once, by name, where the node is put together"
-    )]
+    #[expect(clippy::new_without_default, reason = "a hub is made once, by name, where the node is put together")]
     pub fn new() -> Self {
-        let items = Items {
-            freshness: Freshness::Live,
-            watched: HashMap::new(),
-        };
-        Self {
-            items: Mutex::new(items),
-            users: Mutex::new(HashMap::new()),
-        }
+        let items = Items { freshness: Freshness::Live, watched: HashMap::new() };
+        Self { items: Mutex::new(items), users: Mutex::new(HashMap::new()) }
     }
 
     /// Registers a watcher until the handle is dropped. Register first and read afterwards: what is offered in between
@@ -72,17 +63,13 @@ impl Hub {
     pub fn watch_item(self: &Arc<Self>, item: &ItemId) -> ItemWatch {
         let mut items = self.items();
         let freshness = items.freshness;
-        let watched = items.watched.entry(item.clone()).or_insert_with(|| Watched {
-            sender: watch::Sender::new(Seen { copy: None, freshness }),
-            watchers: 0,
-        });
+        let watched = items
+            .watched
+            .entry(item.clone())
+            .or_insert_with(|| Watched { sender: watch::Sender::new(Seen { copy: None, freshness }), watchers: 0 });
         watched.watchers += 1;
         let receiver = watched.sender.subscribe();
-        ItemWatch {
-            hub: Arc::clone(self),
-            item: item.clone(),
-            receiver,
-        }
+        ItemWatch { hub: Arc::clone(self), item: item.clone(), receiver }
     }
 
     /// Tells the watchers of these items; copies of unwatched items and older versions are let go. A younger reading of
@@ -124,17 +111,12 @@ impl Hub {
     /// Registers a watcher of a person's reactions until the handle is dropped.
     pub fn watch_user(self: &Arc<Self>, user: &UserId) -> UserWatch {
         let mut users = self.users();
-        let watched = users.entry(user.clone()).or_insert_with(|| Watched {
-            sender: broadcast::Sender::new(USER_BACKLOG),
-            watchers: 0,
-        });
+        let watched = users
+            .entry(user.clone())
+            .or_insert_with(|| Watched { sender: broadcast::Sender::new(USER_BACKLOG), watchers: 0 });
         watched.watchers += 1;
         let receiver = watched.sender.subscribe();
-        UserWatch {
-            hub: Arc::clone(self),
-            user: user.clone(),
-            receiver,
-        }
+        UserWatch { hub: Arc::clone(self), user: user.clone(), receiver }
     }
 
     /// Tells the person's watchers, where there are any.
@@ -191,10 +173,7 @@ impl ItemWatch {
     /// Waits until there is a newer version, or the freshness has flipped, since the state that was last taken note of.
     /// Safe to cancel.
     pub async fn changed(&mut self) -> Seen {
-        self.receiver
-            .changed()
-            .await
-            .expect("the sender stays in the hub as long as this handle lives");
+        self.receiver.changed().await.expect("the sender stays in the hub as long as this handle lives");
         self.newest()
     }
 
@@ -259,18 +238,8 @@ mod tests {
     }
 
     fn copy(id: &str, version: i64, as_of: i64) -> CountCopy {
-        let basis = Arc::new(Basis {
-            offsets: vec![version],
-            as_of,
-            read_at: as_of,
-        });
-        CountCopy {
-            item: item(id),
-            like_count: version,
-            dislike_count: 0,
-            version,
-            basis,
-        }
+        let basis = Arc::new(Basis { offsets: vec![version], as_of, read_at: as_of });
+        CountCopy { item: item(id), like_count: version, dislike_count: 0, version, basis }
     }
 
     fn version(seen: &Seen) -> i64 {
@@ -294,10 +263,7 @@ mod tests {
         let hub = Arc::new(Hub::new());
         let mut watch = hub.watch_item(&item("a"));
         hub.offer(&[copy("a", 0, 1)]);
-        assert_eq!(
-            watch.changed().now_or_never().map(|seen| seen.copy),
-            Some(Some(copy("a", 0, 1)))
-        );
+        assert_eq!(watch.changed().now_or_never().map(|seen| seen.copy), Some(Some(copy("a", 0, 1))));
         hub.offer(&[copy("a", 7, 10), copy("a", 6, 20), copy("b", 9, 9)]);
         assert_eq!(watch.changed().now_or_never().map(|seen| version(&seen)), Some(7));
         hub.offer(&[copy("a", 7, 30), copy("a", 7, 20)]);
@@ -310,13 +276,7 @@ mod tests {
         let hub = Arc::new(Hub::new());
         let mut watch = hub.watch_item(&item("a"));
         hub.set_freshness(Freshness::Stale);
-        assert_eq!(
-            watch.changed().now_or_never(),
-            Some(Seen {
-                copy: None,
-                freshness: Freshness::Stale
-            })
-        );
+        assert_eq!(watch.changed().now_or_never(), Some(Seen { copy: None, freshness: Freshness::Stale }));
         hub.set_freshness(Freshness::Stale);
         assert!(watch.changed().now_or_never().is_none());
         assert_eq!(hub.watch_item(&item("b")).newest().freshness, Freshness::Stale);
@@ -349,12 +309,7 @@ mod tests {
         let hub = Arc::new(Hub::new());
         let user = UserId::parse("ana").unwrap();
         let mut watch = hub.watch_user(&user);
-        let change = ReactionChange {
-            user,
-            item: item("a"),
-            state: ReactionState::Like,
-            version: 1,
-        };
+        let change = ReactionChange { user, item: item("a"), state: ReactionState::Like, version: 1 };
         hub.announce(&change);
         assert_eq!(watch.recv().now_or_never(), Some(UserNews::Changed(change.clone())));
         hub.lost_touch();
@@ -384,10 +339,7 @@ mod tests {
                     }
                 });
                 let watchers: Vec<_> = (0..3).map(|_| scope.spawn(watch_then_read)).collect();
-                watchers
-                    .into_iter()
-                    .map(|watcher| watcher.join().unwrap())
-                    .collect::<Vec<_>>()
+                watchers.into_iter().map(|watcher| watcher.join().unwrap()).collect::<Vec<_>>()
             });
             for (mut watch, read) in watches {
                 assert_eq!(version(&watch.newest()).max(read), LAST);

@@ -73,10 +73,7 @@ impl RedisBus {
             queue: sender,
             queued_bytes: AtomicUsize::new(0),
         });
-        let publisher = Publisher {
-            bus: Arc::clone(&bus),
-            queue,
-        };
+        let publisher = Publisher { bus: Arc::clone(&bus), queue };
         Ok((Arc::clone(&bus), publisher, Subscriber { bus }))
     }
 
@@ -110,11 +107,7 @@ impl RedisBus {
 
     fn drop_messages(&self, messages: usize, reason: &'static str) {
         if BusStats::count_loss(&self.local.stats.dropped, messages) {
-            tracing::warn!(
-                messages,
-                reason,
-                "bus messages dropped; other nodes read for themselves"
-            );
+            tracing::warn!(messages, reason, "bus messages dropped; other nodes read for themselves");
         }
     }
 
@@ -123,11 +116,7 @@ impl RedisBus {
         if let Err(reason) = self.take(message)
             && BusStats::count_loss(&self.local.stats.malformed, 1)
         {
-            tracing::warn!(
-                topic = message.get_channel_name(),
-                reason = chain(&reason),
-                "bus message cannot be read"
-            );
+            tracing::warn!(topic = message.get_channel_name(), reason = chain(&reason), "bus message cannot be read");
         }
     }
 
@@ -189,10 +178,7 @@ impl Subscriber {
             let error = match self.subscribe().await {
                 Ok(mut link) => {
                     outage.over("bus subscribed");
-                    local
-                        .stats
-                        .reconnects
-                        .fetch_add(u64::from(generation > 0), Ordering::Relaxed);
+                    local.stats.reconnects.fetch_add(u64::from(generation > 0), Ordering::Relaxed);
                     generation += 1;
                     local.lose_touch();
                     local.stats.subscribed.store(true, Ordering::Relaxed);
@@ -250,8 +236,7 @@ impl Publisher {
                 }
                 Err(error) => error,
             };
-            self.discard_until(sleep(outage.wait(&client, &error, "bus publisher lost")))
-                .await;
+            self.discard_until(sleep(outage.wait(&client, &error, "bus publisher lost"))).await;
         }
     }
 
@@ -274,18 +259,12 @@ impl Publisher {
     async fn publish(&self, link: &mut Link, batch: &[Outgoing]) -> ::redis::RedisResult<()> {
         let mut pipeline = ::redis::pipe();
         for message in batch {
-            pipeline
-                .publish(message.topic.name(&self.bus.namespace), &message.payload)
-                .ignore();
+            pipeline.publish(message.topic.name(&self.bus.namespace), &message.payload).ignore();
         }
         let sent = pipeline.query_async(&mut link.connection).await;
         match &sent {
             Ok(()) => {
-                self.bus
-                    .local
-                    .stats
-                    .messages_out
-                    .fetch_add(batch.len() as u64, Ordering::Relaxed);
+                self.bus.local.stats.messages_out.fetch_add(batch.len() as u64, Ordering::Relaxed);
             }
             Err(_) => self.bus.drop_messages(batch.len(), "the connection was lost"),
         }
@@ -394,11 +373,7 @@ impl Outage {
 
     /// A connection that was lost again at once does not shorten the wait: each one makes the node read all it watches.
     fn wait(&mut self, client: &Client, error: &::redis::RedisError, message: &'static str) -> Duration {
-        if self
-            .connected_at
-            .take()
-            .is_some_and(|since| since.elapsed() > BACKOFF.1)
-        {
+        if self.connected_at.take().is_some_and(|since| since.elapsed() > BACKOFF.1) {
             self.failures = 0;
         }
         if !self.logged {
@@ -406,10 +381,7 @@ impl Outage {
             tracing::warn!(%address, error = chain(error), "{message}; trying again until it is back");
             self.logged = true;
         }
-        let longest = BACKOFF
-            .0
-            .saturating_mul(2_u32.saturating_pow(self.failures))
-            .min(BACKOFF.1);
+        let longest = BACKOFF.0.saturating_mul(2_u32.saturating_pow(self.failures)).min(BACKOFF.1);
         self.failures = self.failures.saturating_add(1);
         rand::random_range(BACKOFF.0..=longest)
     }

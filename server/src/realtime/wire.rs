@@ -114,40 +114,19 @@ pub(super) fn encode_fold(node: u64, fold: u64, ranges: &[FoldedRange], copies: 
     for copy in copies {
         by_topic[topic_of(copy.item.as_str())].push(copy);
     }
-    let mut topics = (0..TOPICS)
-        .filter(|topic| !by_topic[*topic].is_empty())
-        .fold(0, |set, topic| set | 1 << topic);
+    let mut topics = (0..TOPICS).filter(|topic| !by_topic[*topic].is_empty()).fold(0, |set, topic| set | 1 << topic);
     if topics == 0 {
         topics = 1;
     }
-    let ranges: Vec<_> = ranges
-        .iter()
-        .map(|range| (range.partition, range.from, range.to))
-        .collect();
-    let mut encoded = Encoded {
-        messages: Vec::new(),
-        left_out: 0,
-    };
-    for (topic, copies) in by_topic
-        .iter()
-        .enumerate()
-        .filter(|(topic, _)| topics & 1 << topic != 0)
-    {
+    let ranges: Vec<_> = ranges.iter().map(|range| (range.partition, range.from, range.to)).collect();
+    let mut encoded = Encoded { messages: Vec::new(), left_out: 0 };
+    for (topic, copies) in by_topic.iter().enumerate().filter(|(topic, _)| topics & 1 << topic != 0) {
         if copies.len() > MESSAGE_ITEMS_MAX {
             encoded.left_out += 1;
             continue;
         }
-        let groups = copies
-            .chunk_by(|one, next| one.basis == next.basis)
-            .map(group)
-            .collect();
-        let message = CountsJson {
-            node,
-            fold,
-            topics,
-            ranges: ranges.clone(),
-            groups,
-        };
+        let groups = copies.chunk_by(|one, next| one.basis == next.basis).map(group).collect();
+        let message = CountsJson { node, fold, topics, ranges: ranges.clone(), groups };
         encoded.messages.push((Topic::Counts(topic), to_json(&message)));
     }
     encoded
@@ -155,20 +134,10 @@ pub(super) fn encode_fold(node: u64, fold: u64, ranges: &[FoldedRange], copies: 
 
 fn group<'a>(copies: &[&'a CountCopy]) -> Group<'a> {
     let basis = &copies[0].basis;
-    let items = copies.iter().map(|copy| {
-        (
-            Cow::Borrowed(copy.item.as_str()),
-            copy.like_count,
-            copy.dislike_count,
-            copy.version,
-        )
-    });
-    Group {
-        offsets: Cow::Borrowed(&basis.offsets),
-        as_of: basis.as_of,
-        read_at: basis.read_at,
-        items: items.collect(),
-    }
+    let items = copies
+        .iter()
+        .map(|copy| (Cow::Borrowed(copy.item.as_str()), copy.like_count, copy.dislike_count, copy.version));
+    Group { offsets: Cow::Borrowed(&basis.offsets), as_of: basis.as_of, read_at: basis.read_at, items: items.collect() }
 }
 
 /// `topic` is the one that the message came by.
@@ -179,34 +148,14 @@ pub(super) fn decode_fold(topic: usize, payload: &[u8]) -> Result<FoldPart, Malf
     }
     let mut copies = Vec::new();
     for group in message.groups {
-        let basis = Arc::new(Basis {
-            offsets: group.offsets.into_owned(),
-            as_of: group.as_of,
-            read_at: group.read_at,
-        });
+        let basis = Arc::new(Basis { offsets: group.offsets.into_owned(), as_of: group.as_of, read_at: group.read_at });
         for (item, like_count, dislike_count, version) in group.items {
             let item = ItemId::parse(&item).map_err(|_| Malformed::Id)?;
-            copies.push(CountCopy {
-                item,
-                like_count,
-                dislike_count,
-                version,
-                basis: Arc::clone(&basis),
-            });
+            copies.push(CountCopy { item, like_count, dislike_count, version, basis: Arc::clone(&basis) });
         }
     }
-    let ranges = message
-        .ranges
-        .into_iter()
-        .map(|(partition, from, to)| FoldedRange { partition, from, to })
-        .collect();
-    Ok(FoldPart {
-        node: message.node,
-        fold: message.fold,
-        topics: message.topics,
-        ranges,
-        copies,
-    })
+    let ranges = message.ranges.into_iter().map(|(partition, from, to)| FoldedRange { partition, from, to }).collect();
+    Ok(FoldPart { node: message.node, fold: message.fold, topics: message.topics, ranges, copies })
 }
 
 pub(super) fn encode_reaction(node: u64, change: &ReactionChange) -> (Topic, Vec<u8>) {
@@ -245,11 +194,7 @@ mod tests {
     use super::*;
 
     fn copies(ids: impl Iterator<Item = String>) -> Vec<CountCopy> {
-        let basis = Arc::new(Basis {
-            offsets: vec![7, 9],
-            as_of: 5,
-            read_at: 6,
-        });
+        let basis = Arc::new(Basis { offsets: vec![7, 9], as_of: 5, read_at: 6 });
         ids.map(|id| CountCopy {
             item: ItemId::parse(&id).unwrap(),
             like_count: 3,
@@ -262,23 +207,13 @@ mod tests {
 
     #[test]
     fn a_fold_comes_back_as_it_was_sent() {
-        let ranges = [FoldedRange {
-            partition: 1,
-            from: 4,
-            to: 9,
-        }];
+        let ranges = [FoldedRange { partition: 1, from: 4, to: 9 }];
         let mut sent = copies((0..100).map(|number| format!("\"quoted\\{number}")));
-        sent[50].basis = Arc::new(Basis {
-            offsets: vec![8, 9],
-            as_of: 6,
-            read_at: 7,
-        });
+        sent[50].basis = Arc::new(Basis { offsets: vec![8, 9], as_of: 6, read_at: 7 });
         let encoded = encode_fold(1, u64::MAX, &ranges, &sent);
         let mut received = Vec::new();
         for (topic, payload) in &encoded.messages {
-            let Topic::Counts(number) = *topic else {
-                panic!("not a topic of counts")
-            };
+            let Topic::Counts(number) = *topic else { panic!("not a topic of counts") };
             assert_eq!(Topic::parse(&topic.name("test:"), "test:"), Some(*topic));
             let part = decode_fold(number, payload).unwrap();
             assert_eq!((part.node, part.fold, part.topics.count_ones()), (1, u64::MAX, 16));
@@ -292,18 +227,8 @@ mod tests {
 
     #[test]
     fn a_topic_with_too_many_items_is_left_out_and_the_fold_stays_incomplete() {
-        let crowd = copies(
-            (0..)
-                .map(|number| format!("item{number}"))
-                .filter(|id| topic_of(id) == 3)
-                .take(2_001),
-        );
-        let other = copies(
-            (0..)
-                .map(|number| format!("item{number}"))
-                .filter(|id| topic_of(id) == 4)
-                .take(1),
-        );
+        let crowd = copies((0..).map(|number| format!("item{number}")).filter(|id| topic_of(id) == 3).take(2_001));
+        let other = copies((0..).map(|number| format!("item{number}")).filter(|id| topic_of(id) == 4).take(1));
         let encoded = encode_fold(1, 2, &[], &[crowd, other].concat());
         assert_eq!((encoded.messages.len(), encoded.left_out), (1, 1));
         let payload = &encoded.messages[0].1;
@@ -313,16 +238,7 @@ mod tests {
 
     #[test]
     fn a_fold_without_copies_still_tells_its_ranges() {
-        let encoded = encode_fold(
-            1,
-            2,
-            &[FoldedRange {
-                partition: 0,
-                from: 0,
-                to: 1,
-            }],
-            &[],
-        );
+        let encoded = encode_fold(1, 2, &[FoldedRange { partition: 0, from: 0, to: 1 }], &[]);
         assert_eq!(encoded.messages.len(), 1);
         assert_eq!(decode_fold(0, &encoded.messages[0].1).unwrap().ranges.len(), 1);
     }
@@ -330,17 +246,10 @@ mod tests {
     #[test]
     fn a_reaction_comes_back_as_it_was_sent_and_nonsense_is_refused() {
         let (user, item) = (UserId::parse("ana").unwrap(), ItemId::parse("a").unwrap());
-        let change = ReactionChange {
-            user,
-            item,
-            state: ReactionState::Dislike,
-            version: 3,
-        };
+        let change = ReactionChange { user, item, state: ReactionState::Dislike, version: 3 };
         let (_, payload) = encode_reaction(9, &change);
         assert_eq!(decode_reaction(&payload).unwrap(), (9, change));
-        let bad = String::from_utf8(payload)
-            .unwrap()
-            .replace("\"state\":2", "\"state\":7");
+        let bad = String::from_utf8(payload).unwrap().replace("\"state\":2", "\"state\":7");
         assert!(matches!(decode_reaction(bad.as_bytes()), Err(Malformed::State(7))));
         assert!(matches!(decode_fold(0, b"\xff{"), Err(Malformed::Json(_))));
         assert_eq!(Topic::parse("test:counts:16", "test:"), None);

@@ -11,19 +11,13 @@ impl Service {
     /// Items that are in the catalogue. One statement.
     pub async fn items(&self, ids: &[ItemId]) -> Result<HashMap<ItemId, ItemFacts>> {
         let types = self.store.item_types(ids).await?;
-        Ok(types
-            .into_iter()
-            .map(|(id, item_type)| (id, ItemFacts { item_type }))
-            .collect())
+        Ok(types.into_iter().map(|(id, item_type)| (id, ItemFacts { item_type })).collect())
     }
 
     /// Users who were upserted or have reacted. One statement.
     pub async fn users(&self, ids: &[UserId]) -> Result<HashMap<UserId, UserFacts>> {
         let users = self.store.known_users(ids).await?;
-        Ok(users
-            .into_iter()
-            .map(|(id, user)| (id, UserFacts { name: user.name }))
-            .collect())
+        Ok(users.into_iter().map(|(id, user)| (id, UserFacts { name: user.name })).collect())
     }
 
     /// Writes all entries or none. An id that comes twice gets both entries, in their order.
@@ -56,13 +50,7 @@ impl Service {
         if users.is_empty() {
             return Ok(());
         }
-        let written = self
-            .catalog
-            .write(CatalogWrite::Users {
-                users,
-                friends_max: FRIENDS_MAX,
-            })
-            .await;
+        let written = self.catalog.write(CatalogWrite::Users { users, friends_max: FRIENDS_MAX }).await;
         written.map_err(|refusal| refused(refusal, |user| order.iter().rposition(|id| id == user)))
     }
 }
@@ -88,10 +76,7 @@ fn check_service(viewer: &Viewer) -> Result<()> {
     if viewer.is_service {
         return Ok(());
     }
-    Err(Error::new(
-        ErrorCode::Forbidden,
-        "This needs a token with the scope \"service\".",
-    ))
+    Err(Error::new(ErrorCode::Forbidden, "This needs a token with the scope \"service\"."))
 }
 
 fn check_length(argument: &str, length: usize) -> Result<()> {

@@ -30,15 +30,8 @@ impl Service {
 }
 
 fn friend_likers(rows: FriendRows) -> FriendLikers {
-    let friends = rows
-        .friends
-        .into_iter()
-        .take(FRIENDS_SHOWN_MAX)
-        .map(|(_, id)| UserId::from_row(id));
-    FriendLikers {
-        friends: friends.collect(),
-        searched_all: rows.likers <= i64::from(LIKERS_SEARCHED),
-    }
+    let friends = rows.friends.into_iter().take(FRIENDS_SHOWN_MAX).map(|(_, id)| UserId::from_row(id));
+    FriendLikers { friends: friends.collect(), searched_all: rows.likers <= i64::from(LIKERS_SEARCHED) }
 }
 
 /// One row more than the page, which tells whether there is more on that side.
@@ -50,12 +43,7 @@ fn range(page: &Page) -> ListRange<'_> {
         PageEnd::First => RangeEnd::Newest,
         PageEnd::Last => RangeEnd::Oldest,
     };
-    ListRange {
-        after: bound(page.after.as_ref()),
-        before: bound(page.before.as_ref()),
-        end,
-        limit: page.size + 1,
-    }
+    ListRange { after: bound(page.after.as_ref()), before: bound(page.before.as_ref()), end, limit: page.size + 1 }
 }
 
 fn slice(mut list: ListRows, page: &Page) -> Slice {

@@ -41,14 +41,8 @@ pub struct ServiceStats {
 
 impl Default for ServiceStats {
     fn default() -> Self {
-        let seconds = [
-            0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5, 5.0,
-        ];
-        Self {
-            write_duration: Histogram::new(seconds),
-            writes: Family::default(),
-            drift: Counter::default(),
-        }
+        let seconds = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5, 5.0];
+        Self { write_duration: Histogram::new(seconds), writes: Family::default(), drift: Counter::default() }
     }
 }
 
@@ -71,14 +65,7 @@ impl Service {
         rules: Rules,
         stats: ServiceStats,
     ) -> Arc<Self> {
-        Arc::new(Self {
-            store,
-            lanes,
-            catalog,
-            bus,
-            rules,
-            stats,
-        })
+        Arc::new(Self { store, lanes, catalog, bus, rules, stats })
     }
 
     pub fn rules(&self) -> &Rules {

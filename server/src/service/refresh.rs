@@ -40,12 +40,7 @@ pub struct Refresher {
 
 impl Refresher {
     pub fn new(service: Arc<Service>, stats: RefreshStats) -> Self {
-        Self {
-            service,
-            stats,
-            epoch: None,
-            known: None,
-        }
+        Self { service, stats, epoch: None, known: None }
     }
 
     /// Looks once a second until `stop`.

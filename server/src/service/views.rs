@@ -30,10 +30,7 @@ impl Service {
             seen.extend(self.read_counts(&unread).await?);
         }
         let Some(viewer) = viewer else {
-            return Ok(seen
-                .into_iter()
-                .map(|(id, seen)| (id, self.view(seen, None, None)))
-                .collect());
+            return Ok(seen.into_iter().map(|(id, seen)| (id, self.view(seen, None, None))).collect());
         };
         let own = self.store.own_reactions(viewer, ids).await?;
         let past = self.states_in_counts(viewer, &seen, &own).await?;
@@ -52,10 +49,7 @@ impl Service {
         let freshness = self.freshness(pulse.basis.read_at - pulse.basis.as_of);
         let copies: Vec<CountCopy> = copies.into_values().collect();
         self.bus.hub().offer(&copies);
-        Ok(copies
-            .into_iter()
-            .map(|copy| (copy.item.clone(), Seen { copy, freshness }))
-            .collect())
+        Ok(copies.into_iter().map(|copy| (copy.item.clone(), Seen { copy, freshness })).collect())
     }
 
     /// Stale where counts are older than the bound, in microseconds of the database's clock.
@@ -90,13 +84,7 @@ impl Service {
         };
         let like_count = self.shown(seen.copy.like_count + shift(ReactionState::Like), &seen.copy);
         let dislike_count = self.shown(seen.copy.dislike_count + shift(ReactionState::Dislike), &seen.copy);
-        ItemView {
-            copy: seen.copy,
-            like_count,
-            dislike_count,
-            freshness: seen.freshness,
-            own,
-        }
+        ItemView { copy: seen.copy, like_count, dislike_count, freshness: seen.freshness, own }
     }
 
     /// Rows that were lost or tampered with can leave a count below zero: it is shown as zero and counts as drift.

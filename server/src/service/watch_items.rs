@@ -49,17 +49,12 @@ impl Watched {
     fn due(&self, now: Instant) -> Option<Instant> {
         let newest = self.newest.as_ref()?;
         let state = (newest.copy.version, newest.freshness);
-        let news = self
-            .given
-            .is_none_or(|given| state.0 > given.0 || (state.0 == given.0 && state.1 != given.1));
+        let news = self.given.is_none_or(|given| state.0 > given.0 || (state.0 == given.0 && state.1 != given.1));
         news.then(|| self.not_before.unwrap_or(now))
     }
 
     fn take_note(&mut self, seen: Seen) {
-        let newer = self
-            .newest
-            .as_ref()
-            .is_none_or(|newest| seen.copy.version >= newest.copy.version);
+        let newer = self.newest.as_ref().is_none_or(|newest| seen.copy.version >= newest.copy.version);
         if newer {
             self.newest = Some(seen);
         }
@@ -84,13 +79,7 @@ impl Service {
             });
             news.push(changes.boxed());
         }
-        ItemsWatch {
-            service: Arc::clone(self),
-            news,
-            items,
-            unread,
-            read_at: Instant::now(),
-        }
+        ItemsWatch { service: Arc::clone(self), news, items, unread, read_at: Instant::now() }
     }
 }
 
@@ -106,10 +95,7 @@ impl ItemsWatch {
                 self.take_note(&id, seen);
             }
             let now = Instant::now();
-            let due = self
-                .items
-                .iter()
-                .filter_map(|(id, watched)| Some((watched.due(now)?, id)));
+            let due = self.items.iter().filter_map(|(id, watched)| Some((watched.due(now)?, id)));
             let due = due.min_by_key(|(at, _)| *at).map(|(at, id)| (at, id.clone()));
             match due {
                 Some((at, id)) if at <= now => {

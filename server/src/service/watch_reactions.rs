@@ -71,11 +71,7 @@ impl ReactionsWatch {
         if self.items.as_ref().is_some_and(|items| !items.contains(&change.item)) {
             return;
         }
-        if self
-            .versions
-            .get(&change.item)
-            .is_some_and(|known| *known >= change.version)
-        {
+        if self.versions.get(&change.item).is_some_and(|known| *known >= change.version) {
             return;
         }
         if self.versions.len() >= VERSIONS_MAX {
@@ -93,12 +89,7 @@ impl ReactionsWatch {
                 for item in items {
                     let row = rows.get(&item).copied().unwrap_or(OwnReaction::ABSENT);
                     let user = self.user.clone();
-                    self.take_note(ReactionChange {
-                        user,
-                        item,
-                        state: row.state,
-                        version: row.version,
-                    });
+                    self.take_note(ReactionChange { user, item, state: row.state, version: row.version });
                 }
             }
             Err(unread) => {

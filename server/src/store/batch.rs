@@ -63,21 +63,11 @@ pub struct ImportProgress {
 
 impl<'a> Batch<'a> {
     pub(super) fn new(store: &'a Store, partition: usize, commands: &'a [Command]) -> Self {
-        Self {
-            store,
-            partition,
-            id: Uuid::now_v7(),
-            commands,
-            progress: None,
-            doubt: None,
-        }
+        Self { store, partition, id: Uuid::now_v7(), commands, progress: None, doubt: None }
     }
 
     pub(super) fn with_progress(self, progress: &'a ImportProgress) -> Self {
-        Self {
-            progress: Some(progress),
-            ..self
-        }
+        Self { progress: Some(progress), ..self }
     }
 
     /// True while a COMMIT was sent and its reply is missing.
@@ -105,10 +95,7 @@ impl<'a> Batch<'a> {
         }
         self.write(&transaction, next_offset, &decision).await?;
         if !decision.events.is_empty() {
-            self.doubt = Some(Doubt {
-                first_offset: next_offset,
-                answers: decision.answers.clone(),
-            });
+            self.doubt = Some(Doubt { first_offset: next_offset, answers: decision.answers.clone() });
         }
         transaction.commit().await.map_err(BatchError::Again)?;
         self.doubt = None;
@@ -122,9 +109,7 @@ impl<'a> Batch<'a> {
             Backend::Sqlite => "",
         };
         let sql = format!("SELECT next_offset, last_at FROM log_partition WHERE id = $1{lock}");
-        let row = transaction
-            .query_one_raw(self.statement(&sql, vec![self.partition_number().into()]))
-            .await?;
+        let row = transaction.query_one_raw(self.statement(&sql, vec![self.partition_number().into()])).await?;
         let row = row.ok_or_else(|| DbErr::RecordNotFound("the row of a log partition is missing".into()))?;
         Ok((row.try_get("", "next_offset")?, row.try_get("", "last_at")?))
     }
@@ -153,15 +138,11 @@ impl<'a> Batch<'a> {
         }
         let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now_us";
         let row = transaction.query_one_raw(self.statement(sql, vec![])).await?;
-        row.ok_or_else(|| DbErr::RecordNotFound("the time".into()))?
-            .try_get("", "now_us")
+        row.ok_or_else(|| DbErr::RecordNotFound("the time".into()))?.try_get("", "now_us")
     }
 
     async fn read_records(&self, on: &DatabaseTransaction) -> Result<HashMap<(UserId, String), Record>, DbErr> {
-        let keyed = self
-            .commands
-            .iter()
-            .filter_map(|command| Some((command.user.as_str(), command.key.clone()?)));
+        let keyed = self.commands.iter().filter_map(|command| Some((command.user.as_str(), command.key.clone()?)));
         let (users, keys): (Vec<_>, Vec<_>) = keyed.map(|(user, key)| (user.to_owned(), key)).unzip();
         if keys.is_empty() {
             return Ok(HashMap::new());
@@ -172,36 +153,20 @@ impl<'a> Batch<'a> {
         let found = on.query_all_raw(self.over(sql, vec![], columns)).await?;
         let record = |row: &QueryResult| {
             let key = (UserId::from_row(get(row, "user_id")?), get(row, "key")?);
-            Ok((
-                key,
-                Record {
-                    fingerprint: get(row, "fingerprint")?,
-                    answer: get(row, "answer")?,
-                },
-            ))
+            Ok((key, Record { fingerprint: get(row, "fingerprint")?, answer: get(row, "answer")? }))
         };
         found.iter().map(record).collect()
     }
 
     async fn read_rows(&self, on: &DatabaseTransaction) -> Result<HashMap<(UserId, ItemId), OwnReaction>, DbErr> {
-        let pairs: HashSet<_> = self
-            .commands
-            .iter()
-            .map(|command| (&command.user, &command.item))
-            .collect();
-        let (users, items) = pairs
-            .iter()
-            .map(|(user, item)| (user.to_string(), item.to_string()))
-            .unzip();
+        let pairs: HashSet<_> = self.commands.iter().map(|command| (&command.user, &command.item)).collect();
+        let (users, items) = pairs.iter().map(|(user, item)| (user.to_string(), item.to_string())).unzip();
         let sql = "SELECT r.user_id, r.item_id, r.state, r.version, r.reacted_at, r.event_offset
                    FROM {rows} CROSS JOIN reaction r WHERE r.user_id = x.u AND r.item_id = x.i";
         let columns = vec![("u", Column::Text(users)), ("i", Column::Text(items))];
         let found = on.query_all_raw(self.over(sql, vec![], columns)).await?;
         let own = |row: &QueryResult| {
-            let key = (
-                UserId::from_row(get(row, "user_id")?),
-                ItemId::from_row(get(row, "item_id")?),
-            );
+            let key = (UserId::from_row(get(row, "user_id")?), ItemId::from_row(get(row, "item_id")?));
             Ok((key, own_reaction(row)?))
         };
         found.iter().map(own).collect()
@@ -211,10 +176,7 @@ impl<'a> Batch<'a> {
         let items: HashSet<_> = self.commands.iter().map(|command| command.item.as_str()).collect();
         let sql = "SELECT i.id, i.is_open FROM {rows} CROSS JOIN item i WHERE i.id = x.i";
         let found = on.query_all_raw(self.over(sql, vec![], rows::ids("i", items))).await?;
-        found
-            .iter()
-            .map(|row| Ok((ItemId::from_row(get(row, "id")?), get(row, "is_open")?)))
-            .collect()
+        found.iter().map(|row| Ok((ItemId::from_row(get(row, "id")?), get(row, "is_open")?))).collect()
     }
 
     async fn read_erased(&self, on: &DatabaseTransaction) -> Result<HashSet<UserId>, DbErr> {
@@ -236,26 +198,17 @@ impl<'a> Batch<'a> {
             let sql = "INSERT INTO item (id, created_at) SELECT x.i, CAST($1 AS bigint) FROM {rows} WHERE true
                        ORDER BY x.i ON CONFLICT DO NOTHING";
             let columns = rows::ids("i", decision.new_items.iter().map(ItemId::as_str));
-            on.execute_raw(self.over(sql, vec![decision.at.into()], columns))
-                .await?;
+            on.execute_raw(self.over(sql, vec![decision.at.into()], columns)).await?;
         }
         if let Some(progress) = self.progress {
             let sql = "INSERT INTO import_progress (import_id, partition, line) VALUES ($1, $2, $3)
                        ON CONFLICT (import_id, partition) DO UPDATE SET line = excluded.line";
-            let values = vec![
-                progress.import_id.as_str().into(),
-                self.partition_number().into(),
-                progress.line.into(),
-            ];
+            let values = vec![progress.import_id.as_str().into(), self.partition_number().into(), progress.line.into()];
             on.execute_raw(self.statement(sql, values)).await?;
         }
         let events = i64::try_from(decision.events.len()).unwrap_or(i64::MAX);
         let sql = "UPDATE log_partition SET next_offset = $2, last_at = $3 WHERE id = $1";
-        let values = vec![
-            self.partition_number().into(),
-            (next_offset + events).into(),
-            decision.at.into(),
-        ];
+        let values = vec![self.partition_number().into(), (next_offset + events).into(), decision.at.into()];
         on.execute_raw(self.statement(sql, values)).await?;
         Ok(())
     }
@@ -275,10 +228,7 @@ impl<'a> Batch<'a> {
             let columns = vec![
                 ("u", Column::Text(rows.iter().map(|row| row.user.to_string()).collect())),
                 ("i", Column::Text(rows.iter().map(|row| row.item.to_string()).collect())),
-                (
-                    "s",
-                    Column::Small(rows.iter().map(|row| row.row.state.code()).collect()),
-                ),
+                ("s", Column::Small(rows.iter().map(|row| row.row.state.code()).collect())),
                 ("b", Column::Big(rows.iter().map(|row| row.base_version).collect())),
                 ("v", Column::Big(rows.iter().map(|row| row.row.version).collect())),
                 ("t", Column::Big(rows.iter().map(|row| row.row.reacted_at).collect())),
@@ -322,25 +272,12 @@ impl<'a> Batch<'a> {
                    SELECT x.u, x.k, x.f, x.a, CAST($1 AS bigint) FROM {rows} WHERE true";
         let records = &decision.records;
         let columns = vec![
-            (
-                "u",
-                Column::Text(records.iter().map(|record| record.user.to_string()).collect()),
-            ),
-            (
-                "k",
-                Column::Text(records.iter().map(|record| record.key.clone()).collect()),
-            ),
-            (
-                "f",
-                Column::Text(records.iter().map(|record| record.fingerprint.clone()).collect()),
-            ),
-            (
-                "a",
-                Column::Text(records.iter().map(|record| record.answer.clone()).collect()),
-            ),
+            ("u", Column::Text(records.iter().map(|record| record.user.to_string()).collect())),
+            ("k", Column::Text(records.iter().map(|record| record.key.clone()).collect())),
+            ("f", Column::Text(records.iter().map(|record| record.fingerprint.clone()).collect())),
+            ("a", Column::Text(records.iter().map(|record| record.answer.clone()).collect())),
         ];
-        on.execute_raw(self.over(sql, vec![decision.at.into()], columns))
-            .await?;
+        on.execute_raw(self.over(sql, vec![decision.at.into()], columns)).await?;
         Ok(())
     }
 

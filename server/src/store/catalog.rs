@@ -78,13 +78,7 @@ pub struct CatalogTask {
 impl CatalogWriter {
     pub fn new(store: &Store) -> (Self, CatalogTask) {
         let (sender, queue) = mpsc::channel(QUEUE_MAX);
-        (
-            Self { queue: sender },
-            CatalogTask {
-                store: store.clone(),
-                queue,
-            },
-        )
+        (Self { queue: sender }, CatalogTask { store: store.clone(), queue })
     }
 
     /// Returns once the write is durable.
@@ -95,8 +89,7 @@ impl CatalogWriter {
             CatalogRefusal::Failed(Error::new(ErrorCode::Overloaded, message))
         })?;
         let stopping = "This node is stopping. Send the same request again.";
-        done.await
-            .unwrap_or_else(|_| Err(CatalogRefusal::Failed(Error::new(ErrorCode::Unavailable, stopping))))
+        done.await.unwrap_or_else(|_| Err(CatalogRefusal::Failed(Error::new(ErrorCode::Unavailable, stopping))))
     }
 }
 
@@ -133,10 +126,7 @@ impl Store {
         let sql = "SELECT i.id, i.type FROM {rows} CROSS JOIN item i WHERE i.id = x.i";
         let columns = rows::ids("i", items.iter().map(ItemId::as_str));
         let found = self.read(rows::over(self.backend, sql, vec![], columns)).await?;
-        found
-            .iter()
-            .map(|row| Ok((ItemId::from_row(column(row, "id")?), column(row, "type")?)))
-            .collect()
+        found.iter().map(|row| Ok((ItemId::from_row(column(row, "id")?), column(row, "type")?))).collect()
     }
 
     /// The users who were upserted or have reacted, erased ones left out. One statement.
@@ -146,14 +136,7 @@ impl Store {
                      AND (a.id IS NOT NULL OR EXISTS (SELECT 1 FROM reaction r WHERE r.user_id = x.u))";
         let columns = rows::ids("u", users.iter().map(UserId::as_str));
         let found = self.read(rows::over(self.backend, sql, vec![], columns)).await?;
-        let user = |row| {
-            Ok((
-                UserId::from_row(column(row, "id")?),
-                UserRow {
-                    name: column(row, "name")?,
-                },
-            ))
-        };
+        let user = |row| Ok((UserId::from_row(column(row, "id")?), UserRow { name: column(row, "name")? }));
         found.iter().map(user).collect()
     }
 
@@ -191,8 +174,7 @@ impl Store {
         let insert = "INSERT INTO item (id, created_at) SELECT x.i, CAST($1 AS bigint) FROM {rows} WHERE true
                       ORDER BY x.i ON CONFLICT DO NOTHING";
         // When an item came is for operators to read; the process's clock will do.
-        on.execute_raw(rows::over(self.backend, insert, vec![Self::sqlite_now().into()], ids()))
-            .await?;
+        on.execute_raw(rows::over(self.backend, insert, vec![Self::sqlite_now().into()], ids())).await?;
         self.lock_in_order(on, "item", ids()).await?;
         let update = "UPDATE item SET type = CASE x.t WHEN '' THEN item.type ELSE x.t END,
                         creator_id = CASE x.c WHEN '' THEN item.creator_id ELSE x.c END,
@@ -201,31 +183,16 @@ impl Store {
         let absent = String::new;
         let columns = vec![
             ("i", Column::Text(items.keys().map(ItemId::to_string).collect())),
-            (
-                "t",
-                Column::Text(
-                    items
-                        .values()
-                        .map(|item| item.item_type.clone().unwrap_or_else(absent))
-                        .collect(),
-                ),
-            ),
+            ("t", Column::Text(items.values().map(|item| item.item_type.clone().unwrap_or_else(absent)).collect())),
             (
                 "c",
                 Column::Text(
-                    items
-                        .values()
-                        .map(|item| item.creator.as_ref().map_or_else(absent, UserId::to_string))
-                        .collect(),
+                    items.values().map(|item| item.creator.as_ref().map_or_else(absent, UserId::to_string)).collect(),
                 ),
             ),
-            (
-                "o",
-                Column::Small(items.values().map(|item| item.open.map_or(-1, i16::from)).collect()),
-            ),
+            ("o", Column::Small(items.values().map(|item| item.open.map_or(-1, i16::from)).collect())),
         ];
-        on.execute_raw(rows::over(self.backend, update, vec![], columns))
-            .await?;
+        on.execute_raw(rows::over(self.backend, update, vec![], columns)).await?;
         Ok(())
     }
 
@@ -239,42 +206,23 @@ impl Store {
             if columns[0].1.is_empty() {
                 return Ok(());
             }
-            on.execute_raw(rows::over(self.backend, sql, vec![], columns))
-                .await
-                .map(|_| ())
+            on.execute_raw(rows::over(self.backend, sql, vec![], columns)).await.map(|_| ())
         };
         let ids = || rows::ids("u", users.keys().map(UserId::as_str));
-        run(
-            "INSERT INTO account (id) SELECT x.u FROM {rows} WHERE true ORDER BY x.u ON CONFLICT DO NOTHING",
-            ids(),
-        )
-        .await?;
-        self.lock_in_order(on, "account", rows::ids("i", users.keys().map(UserId::as_str)))
+        run("INSERT INTO account (id) SELECT x.u FROM {rows} WHERE true ORDER BY x.u ON CONFLICT DO NOTHING", ids())
             .await?;
+        self.lock_in_order(on, "account", rows::ids("i", users.keys().map(UserId::as_str))).await?;
         let erased = "SELECT a.id FROM {rows} CROSS JOIN account a WHERE a.id = x.u AND a.erased_at IS NOT NULL";
         if let Some(user) = self.first_user(on, erased, vec![], ids()).await? {
             return Err(TryError::Refused(CatalogRefusal::Erased(user)));
         }
-        let named = users
-            .iter()
-            .filter_map(|(id, user)| Some((id.to_string(), user.name.clone()?)));
+        let named = users.iter().filter_map(|(id, user)| Some((id.to_string(), user.name.clone()?)));
         let (named, names) = named.unzip();
         let columns = vec![("u", Column::Text(named)), ("n", Column::Text(names))];
-        run(
-            "UPDATE account SET name = x.n FROM {rows} WHERE account.id = x.u",
-            columns,
-        )
-        .await?;
+        run("UPDATE account SET name = x.n FROM {rows} WHERE account.id = x.u", columns).await?;
 
-        let replaced = users
-            .iter()
-            .filter(|(_, user)| user.replace_friends)
-            .map(|(id, _)| id.as_str());
-        run(
-            "DELETE FROM friendship WHERE user_id IN (SELECT x.u FROM {rows})",
-            rows::ids("u", replaced),
-        )
-        .await?;
+        let replaced = users.iter().filter(|(_, user)| user.replace_friends).map(|(id, _)| id.as_str());
+        run("DELETE FROM friendship WHERE user_id IN (SELECT x.u FROM {rows})", rows::ids("u", replaced)).await?;
         let remove = "DELETE FROM friendship WHERE (user_id, friend_id) IN (SELECT x.u, x.f FROM {rows})";
         run(remove, pairs(users, |user| &user.remove_friends)).await?;
         let add = "INSERT INTO friendship (user_id, friend_id) SELECT x.u, x.f FROM {rows} WHERE true
@@ -296,9 +244,7 @@ impl Store {
         scalars: Vec<Value>,
         columns: Columns,
     ) -> Result<Option<UserId>, DbErr> {
-        let row = on
-            .query_one_raw(rows::over(self.backend, sql, scalars, columns))
-            .await?;
+        let row = on.query_one_raw(rows::over(self.backend, sql, scalars, columns)).await?;
         row.map(|row| row.try_get("", "id").map(UserId::from_row)).transpose()
     }
 
@@ -315,9 +261,7 @@ impl Store {
 }
 
 fn pairs(users: &BTreeMap<UserId, UserFields>, of: fn(&UserFields) -> &BTreeSet<UserId>) -> Columns {
-    let pairs = users
-        .iter()
-        .flat_map(|(id, user)| of(user).iter().map(|friend| (id.to_string(), friend.to_string())));
+    let pairs = users.iter().flat_map(|(id, user)| of(user).iter().map(|friend| (id.to_string(), friend.to_string())));
     let (users, friends) = pairs.unzip();
     vec![("u", Column::Text(users)), ("f", Column::Text(friends))]
 }

@@ -43,10 +43,7 @@ impl StoreSettings {
         } else if self.url.starts_with("sqlite:") {
             Ok(Backend::Sqlite)
         } else {
-            Err(Error::bad_input(
-                "DATABASE_URL",
-                "The database URL starts with postgres:// or sqlite://.",
-            ))
+            Err(Error::bad_input("DATABASE_URL", "The database URL starts with postgres:// or sqlite://."))
         }
     }
 
@@ -73,11 +70,8 @@ impl Store {
                 Backend::Postgres => "Start PostgreSQL there, or correct LIKEWISE_DATABASE_URL.",
                 Backend::Sqlite => "Set LIKEWISE_DATABASE_URL to a file in a folder that can be written.",
             };
-            Error::new(
-                ErrorCode::Unavailable,
-                format!("The database at {address} cannot be used. {fix}"),
-            )
-            .caused_by(error)
+            Error::new(ErrorCode::Unavailable, format!("The database at {address} cannot be used. {fix}"))
+                .caused_by(error)
         })?;
         for pool in [&mut lanes, &mut pipeline, &mut readers] {
             let statements = Arc::clone(&statements);
@@ -85,15 +79,7 @@ impl Store {
                 statements.fetch_add(1, Ordering::Relaxed);
             });
         }
-        let mut store = Self {
-            backend,
-            address: address.into(),
-            lanes,
-            pipeline,
-            readers,
-            statements,
-            partitions: 0,
-        };
+        let mut store = Self { backend, address: address.into(), lanes, pipeline, readers, statements, partitions: 0 };
         store.partitions = store.count_partitions().await?;
         Ok(store)
     }
@@ -136,25 +122,18 @@ async fn postgres_pools(settings: &StoreSettings) -> Result<[DatabaseConnection;
     let mut readers = options(&settings.url, settings.read_connections.max(1));
     readers.acquire_timeout(READ_ACQUIRE_TIMEOUT);
     readers.map_sqlx_postgres_opts(|connection| {
-        connection.application_name("likewise-readers").options([
-            ("statement_timeout", READ_TIMEOUT),
-            ("default_transaction_read_only", "on"),
-        ])
+        connection
+            .application_name("likewise-readers")
+            .options([("statement_timeout", READ_TIMEOUT), ("default_transaction_read_only", "on")])
     });
-    Ok([
-        Database::connect(lanes).await?,
-        Database::connect(pipeline).await?,
-        Database::connect(readers).await?,
-    ])
+    Ok([Database::connect(lanes).await?, Database::connect(pipeline).await?, Database::connect(readers).await?])
 }
 
 /// One connection writes, so that nobody meets SQLITE_BUSY; readers see the last commit through the WAL.
 async fn sqlite_pools(settings: &StoreSettings) -> Result<[DatabaseConnection; 3], sea_orm::DbErr> {
     let mut writer = options(&settings.url, 1);
     writer.map_sqlx_sqlite_opts(|file| {
-        file.busy_timeout(SQLITE_BUSY_TIMEOUT)
-            .pragma("journal_mode", "WAL")
-            .pragma("synchronous", "FULL")
+        file.busy_timeout(SQLITE_BUSY_TIMEOUT).pragma("journal_mode", "WAL").pragma("synchronous", "FULL")
     });
     let writer = Database::connect(writer).await?;
     let mut readers = options(&settings.url, settings.read_connections.max(1));
@@ -169,17 +148,8 @@ mod tests {
 
     #[test]
     fn an_address_has_no_password() {
-        let address = |url: &str| {
-            StoreSettings {
-                url: url.into(),
-                read_connections: 1,
-            }
-            .address()
-        };
-        assert_eq!(
-            address("postgres://me:secret@db:5432/likes?sslmode=require"),
-            "db:5432/likes"
-        );
+        let address = |url: &str| StoreSettings { url: url.into(), read_connections: 1 }.address();
+        assert_eq!(address("postgres://me:secret@db:5432/likes?sslmode=require"), "db:5432/likes");
         assert_eq!(address("sqlite://likewise.db?mode=rwc"), "likewise.db");
     }
 }

@@ -24,9 +24,7 @@ impl Store {
     /// A copy for each item, zeros where nobody has reacted yet. One statement.
     pub async fn count_copies(&self, items: &[ItemId]) -> Result<(Pulse, HashMap<ItemId, CountCopy>)> {
         let rows = self.read_counts(items).await?;
-        let first = rows
-            .first()
-            .ok_or_else(|| Error::internal_detail("the checkpoints are missing"))?;
+        let first = rows.first().ok_or_else(|| Error::internal_detail("the checkpoints are missing"))?;
         let pulse = self.pulse_of(first)?;
         let mut copies = HashMap::with_capacity(items.len());
         for row in &rows {
@@ -66,11 +64,7 @@ impl Store {
             Backend::Postgres => statement(self.backend, READ_COUNTS, vec![ids.into()]),
             Backend::Sqlite => {
                 let ids = serde_json::to_string(&ids).map_err(Error::internal)?;
-                statement(
-                    self.backend,
-                    READ_COUNTS_SQLITE,
-                    vec![ids.into(), Self::sqlite_now().into()],
-                )
+                statement(self.backend, READ_COUNTS_SQLITE, vec![ids.into(), Self::sqlite_now().into()])
             }
         };
         self.read(statement).await
@@ -84,14 +78,7 @@ impl Store {
                 serde_json::from_str(&offsets).map_err(Error::internal)?
             }
         };
-        let basis = Basis {
-            offsets,
-            as_of: column(row, "as_of")?,
-            read_at: column(row, "read_at")?,
-        };
-        Ok(Pulse {
-            basis: Arc::new(basis),
-            epoch: column(row, "epoch")?,
-        })
+        let basis = Basis { offsets, as_of: column(row, "as_of")?, read_at: column(row, "read_at")? };
+        Ok(Pulse { basis: Arc::new(basis), epoch: column(row, "epoch")? })
     }
 }

@@ -129,14 +129,8 @@ impl Decision {
 /// Decides all commands against `found`; events take offsets from `next_offset` on, times never fall below `last_at`.
 pub(super) fn decide(commands: &[Command], found: Found, next_offset: i64, last_at: Micros) -> Decision {
     let at = found.now.max(last_at);
-    let mut batch = Batch {
-        base_versions: HashMap::new(),
-        events: Vec::new(),
-        new_records: Vec::new(),
-        next_offset,
-        at,
-        found,
-    };
+    let mut batch =
+        Batch { base_versions: HashMap::new(), events: Vec::new(), new_records: Vec::new(), next_offset, at, found };
     let answers = commands.iter().map(|command| batch.take(command)).collect();
     batch.finish(answers)
 }
@@ -176,19 +170,10 @@ impl Batch {
         let record = self.found.records.get(&(command.user.clone(), key.clone()))?;
         if record.fingerprint != fingerprint(command) {
             let message = "This idempotency key was used for another request. Take a new key for each tap.";
-            return Some(Err(
-                Error::new(ErrorCode::IdempotencyKeyReused, message).at("input.idempotencyKey")
-            ));
+            return Some(Err(Error::new(ErrorCode::IdempotencyKeyReused, message).at("input.idempotencyKey")));
         }
         let stored: Result<Answer, _> = serde_json::from_str(&record.answer);
-        Some(
-            stored
-                .map(|answer| Answer {
-                    replayed: true,
-                    ..answer
-                })
-                .map_err(Error::internal),
-        )
+        Some(stored.map(|answer| Answer { replayed: true, ..answer }).map_err(Error::internal))
     }
 
     fn current(&self, command: &Command) -> OwnReaction {
@@ -264,13 +249,7 @@ impl Batch {
         let answer = serde_json::to_string(answer).map_err(Error::internal)?;
         let key = (command.user.clone(), key.clone());
         self.new_records.push(key.clone());
-        self.found.records.insert(
-            key,
-            Record {
-                fingerprint: fingerprint(command),
-                answer,
-            },
-        );
+        self.found.records.insert(key, Record { fingerprint: fingerprint(command), answer });
         Ok(())
     }
 
@@ -278,54 +257,26 @@ impl Batch {
         let rows = self.base_versions.into_iter().map(|((user, item), base_version)| {
             let key = (user, item);
             let row = self.found.rows[&key];
-            RowWrite {
-                user: key.0,
-                item: key.1,
-                base_version,
-                row,
-            }
+            RowWrite { user: key.0, item: key.1, base_version, row }
         });
         let mut rows: Vec<_> = rows.collect();
         rows.sort_by(|a, b| (&a.user, &a.item).cmp(&(&b.user, &b.item)));
         let records = self.new_records.into_iter().filter_map(|(user, key)| {
             let record = self.found.records.remove(&(user.clone(), key.clone()))?;
-            Some(RecordWrite {
-                user,
-                key,
-                fingerprint: record.fingerprint,
-                answer: record.answer,
-            })
+            Some(RecordWrite { user, key, fingerprint: record.fingerprint, answer: record.answer })
         });
         let records = records.collect();
-        let unknown = self
-            .events
-            .iter()
-            .map(|event| &event.item)
-            .filter(|item| !self.found.items.contains_key(*item));
+        let unknown = self.events.iter().map(|event| &event.item).filter(|item| !self.found.items.contains_key(*item));
         let mut new_items: Vec<_> = unknown.cloned().collect();
         new_items.sort();
         new_items.dedup();
-        Decision {
-            answers,
-            rows,
-            events: self.events,
-            records,
-            new_items,
-            at: self.at,
-        }
+        Decision { answers, rows, events: self.events, records, new_items, at: self.at }
     }
 }
 
 impl Answer {
     fn unchanged(state: ReactionState, version: i64) -> Self {
-        Self {
-            reaction: state,
-            previous: state,
-            version,
-            like_delta: 0,
-            dislike_delta: 0,
-            replayed: false,
-        }
+        Self { reaction: state, previous: state, version, like_delta: 0, dislike_delta: 0, replayed: false }
     }
 }
 
@@ -345,10 +296,7 @@ mod state_word {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<ReactionState, D::Error> {
         let word = std::borrow::Cow::<'de, str>::deserialize(from)?;
         let states = [ReactionState::None, ReactionState::Like, ReactionState::Dislike];
-        states
-            .into_iter()
-            .find(|state| state.word() == word)
-            .ok_or_else(|| D::Error::custom("an unknown state"))
+        states.into_iter().find(|state| state.word() == word).ok_or_else(|| D::Error::custom("an unknown state"))
     }
 }
 

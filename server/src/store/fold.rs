@@ -75,11 +75,7 @@ impl Store {
     pub async fn has_unfolded(&self) -> Result<bool, FoldError> {
         let sql = "SELECT 1 AS one FROM checkpoint c JOIN log_partition l ON l.id = c.partition
                    WHERE c.\"offset\" < l.next_offset - 1 LIMIT 1";
-        Ok(self
-            .readers
-            .query_one_raw(statement(self.backend, sql, vec![]))
-            .await?
-            .is_some())
+        Ok(self.readers.query_one_raw(statement(self.backend, sql, vec![])).await?.is_some())
     }
 
     /// Offset of the last committed event, per partition.
@@ -114,9 +110,7 @@ impl Store {
             }
         };
         let rows = transaction.query_all_raw(statement(self.backend, &sql, vec![])).await?;
-        rows.iter()
-            .map(|row| Ok((partition(row)?, get(row, "offset")?)))
-            .collect()
+        rows.iter().map(|row| Ok((partition(row)?, get(row, "offset")?))).collect()
     }
 
     async fn fold_claimed(
@@ -144,15 +138,10 @@ async fn fold_postgres(
     claimed: &[(usize, i64)],
     limit: i64,
 ) -> Result<Folded, FoldError> {
-    let partitions: Vec<i32> = claimed
-        .iter()
-        .filter_map(|(partition, _)| i32::try_from(*partition).ok())
-        .collect();
+    let partitions: Vec<i32> = claimed.iter().filter_map(|(partition, _)| i32::try_from(*partition).ok()).collect();
     let offsets: Vec<i64> = claimed.iter().map(|(_, offset)| *offset).collect();
     let values = vec![partitions.into(), offsets.into(), limit.into()];
-    let rows = transaction
-        .query_all_raw(statement(Backend::Postgres, FOLD, values))
-        .await?;
+    let rows = transaction.query_all_raw(statement(Backend::Postgres, FOLD, values)).await?;
     let mut folded = Folded::default();
     for row in &rows {
         if let Some(item) = get::<Option<String>>(row, "item_id")? {
@@ -162,11 +151,8 @@ async fn fold_postgres(
         if get(row, "gap")? {
             return Err(FoldError::Gap(claimed.to_vec()));
         }
-        let range = FoldedRange {
-            partition: partition(row)?,
-            from: get(row, "from_offset")?,
-            to: get(row, "to_offset")?,
-        };
+        let range =
+            FoldedRange { partition: partition(row)?, from: get(row, "from_offset")?, to: get(row, "to_offset")? };
         folded.add(range, get(row, "oldest")?, limit);
     }
     Ok(folded)
@@ -182,9 +168,7 @@ async fn fold_sqlite(transaction: &DatabaseTransaction, from: i64, limit: i64) -
          FROM reaction_event e WHERE {range}"
     );
     let span = vec![from.into(), limit.into()];
-    let row = transaction
-        .query_one_raw(statement(Backend::Sqlite, &extent, span.clone()))
-        .await?;
+    let row = transaction.query_one_raw(statement(Backend::Sqlite, &extent, span.clone())).await?;
     let row = row.ok_or_else(|| DbErr::RecordNotFound("the extent of the log".into()))?;
     let (events, last): (i64, i64) = (get(&row, "events")?, get(&row, "last")?);
     if last > from && events != last.min(from + limit) - from {
@@ -204,21 +188,14 @@ async fn fold_sqlite(transaction: &DatabaseTransaction, from: i64, limit: i64) -
     transaction.execute_unprepared(SQLITE_SUMS).await?;
     transaction.execute_raw(statement(Backend::Sqlite, &sums, span)).await?;
     let version: i64 = Store::sqlite_now() / 1_000;
-    let steps = [
-        (SQLITE_SHARDS, vec![]),
-        (SQLITE_TOTALS, vec![version.into()]),
-        (SQLITE_CHECKPOINT, vec![to.into()]),
-    ];
+    let steps = [(SQLITE_SHARDS, vec![]), (SQLITE_TOTALS, vec![version.into()]), (SQLITE_CHECKPOINT, vec![to.into()])];
     for (sql, values) in steps {
         transaction.execute_raw(statement(Backend::Sqlite, sql, values)).await?;
     }
     let changed = statement(Backend::Sqlite, "SELECT item_id FROM temp.fold_sum", vec![]);
     let changed = transaction.query_all_raw(changed).await?;
     let items = changed.iter().map(|row| get(row, "item_id").map(ItemId::from_row));
-    let mut folded = Folded {
-        items: items.collect::<Result<_, _>>()?,
-        ..Folded::default()
-    };
+    let mut folded = Folded { items: items.collect::<Result<_, _>>()?, ..Folded::default() };
     folded.add(FoldedRange { partition: 0, from, to }, get(&row, "oldest")?, limit);
     Ok(folded)
 }

@@ -50,11 +50,7 @@ pub struct LaneStats {
 impl Default for LaneStats {
     fn default() -> Self {
         let batch_size = Histogram::new(exponential_buckets(1.0, 2.0, 10));
-        Self {
-            batch_size,
-            shed: Counter::default(),
-            replays: Counter::default(),
-        }
+        Self { batch_size, shed: Counter::default(), replays: Counter::default() }
     }
 }
 
@@ -86,15 +82,7 @@ impl Lanes {
     pub fn new(store: &Store, stats: LaneStats) -> (Self, Vec<Lane>) {
         let lane = |partition| {
             let (sender, queue) = mpsc::channel(QUEUE_MAX);
-            (
-                sender,
-                Lane {
-                    store: store.clone(),
-                    partition,
-                    queue,
-                    stats: stats.clone(),
-                },
-            )
+            (sender, Lane { store: store.clone(), partition, queue, stats: stats.clone() })
         };
         let (queues, lanes) = (0..store.partitions()).map(lane).unzip();
         (Self { queues, stats }, lanes)
@@ -104,11 +92,7 @@ impl Lanes {
     pub async fn submit(&self, command: Command) -> Result<Answer> {
         let (reply, answer) = oneshot::channel();
         let queue = &self.queues[command.user.partition(self.queues.len())];
-        let queued = Queued {
-            command,
-            since: Instant::now(),
-            reply,
-        };
+        let queued = Queued { command, since: Instant::now(), reply };
         queue.try_send(queued).map_err(|refused| match refused {
             mpsc::error::TrySendError::Full(_) => {
                 self.stats.shed.inc();
@@ -143,9 +127,8 @@ impl Lane {
     }
 
     async fn answer(&self, batch: Vec<Queued>) {
-        let (late, mut batch): (Vec<_>, Vec<_>) = batch
-            .into_iter()
-            .partition(|queued| queued.since.elapsed() > QUEUE_WAIT_MAX);
+        let (late, mut batch): (Vec<_>, Vec<_>) =
+            batch.into_iter().partition(|queued| queued.since.elapsed() > QUEUE_WAIT_MAX);
         self.stats.shed.inc_by(late.len() as u64);
         for queued in late {
             let _ = queued.reply.send(Err(overloaded()));
@@ -243,15 +226,9 @@ async fn until_settled(batch: &mut Batch<'_>) -> Result<Vec<Result<Answer>>, Set
 }
 
 fn overloaded() -> Error {
-    Error::new(
-        ErrorCode::Overloaded,
-        "Too many reactions are waiting. Send the same request again a little later.",
-    )
+    Error::new(ErrorCode::Overloaded, "Too many reactions are waiting. Send the same request again a little later.")
 }
 
 fn stopping() -> Error {
-    Error::new(
-        ErrorCode::Unavailable,
-        "This node is stopping. Send the same request again.",
-    )
+    Error::new(ErrorCode::Unavailable, "This node is stopping. Send the same request again.")
 }

@@ -50,10 +50,7 @@ impl Store {
     pub async fn likers(&self, items: &[ItemId], range: ListRange<'_>) -> Result<HashMap<ItemId, ListRows>> {
         let owners: Vec<_> = items.iter().map(ItemId::as_str).collect();
         let lists = self.lists("item_id", "user_id", &owners, range).await?;
-        Ok(lists
-            .into_iter()
-            .map(|(owner, rows)| (ItemId::from_row(owner), rows))
-            .collect())
+        Ok(lists.into_iter().map(|(owner, rows)| (ItemId::from_row(owner), rows)).collect())
     }
 
     /// The items that a user likes, in the range.
@@ -83,14 +80,9 @@ impl Store {
             more = searched + 1,
         );
         let columns = rows::ids("i", items.iter().map(ItemId::as_str));
-        let found = self
-            .read(rows::over(self.backend, &sql, vec![user.as_str().into()], columns))
-            .await?;
+        let found = self.read(rows::over(self.backend, &sql, vec![user.as_str().into()], columns)).await?;
         let friends = |row| {
-            let rows = FriendRows {
-                friends: newest_first(row)?,
-                likers: column(row, "likers")?,
-            };
+            let rows = FriendRows { friends: newest_first(row)?, likers: column(row, "likers")? };
             Ok((ItemId::from_row(column(row, "item_id")?), rows))
         };
         found.iter().map(friends).collect()
@@ -115,9 +107,7 @@ impl Store {
         let key = format!("(r.reacted_at, r.{other})");
         let of = format!("reaction r WHERE r.{owner} = x.i AND r.state = 1");
         let within = |comparison: &str, bound: &Option<String>| {
-            bound
-                .as_ref()
-                .map_or(String::new(), |bound| format!(" AND {key} {comparison} {bound}"))
+            bound.as_ref().map_or(String::new(), |bound| format!(" AND {key} {comparison} {bound}"))
         };
         let beyond = |comparison: &str, bound: &Option<String>| {
             let exists = |bound| format!("EXISTS (SELECT 1 FROM {of} AND {key} {comparison} {bound})");

@@ -33,25 +33,15 @@ impl Store {
         };
         let applied = applied.map_err(fault::to_error)?;
         self.partitions = self.count_partitions().await?;
-        Ok(Migrated {
-            applied,
-            partitions: self.partitions,
-        })
+        Ok(Migrated { applied, partitions: self.partitions })
     }
 
     /// 0 where there is no schema yet.
     pub(super) async fn count_partitions(&self) -> Result<usize> {
-        if !SchemaManager::new(&self.pipeline)
-            .has_table("log_partition")
-            .await
-            .map_err(fault::to_error)?
-        {
+        if !SchemaManager::new(&self.pipeline).has_table("log_partition").await.map_err(fault::to_error)? {
             return Ok(0);
         }
-        let count = log_partition::Entity::find()
-            .count(&self.pipeline)
-            .await
-            .map_err(fault::to_error)?;
+        let count = log_partition::Entity::find().count(&self.pipeline).await.map_err(fault::to_error)?;
         Ok(usize::try_from(count).unwrap_or(usize::MAX))
     }
 
@@ -62,11 +52,9 @@ impl Store {
     async fn migrate_under_lock(&self, partitions: usize) -> Result<usize, DbErr> {
         let lock = self.begin_pipeline().await?;
         // The lock is held by a transaction that stands idle while another connection migrates.
-        lock.execute_unprepared("SET LOCAL idle_in_transaction_session_timeout = 0")
-            .await?;
+        lock.execute_unprepared("SET LOCAL idle_in_transaction_session_timeout = 0").await?;
         let sql = "SELECT pg_advisory_xact_lock($1)";
-        lock.execute_raw(statement(self.backend, sql, vec![MIGRATION_LOCK.into()]))
-            .await?;
+        lock.execute_raw(statement(self.backend, sql, vec![MIGRATION_LOCK.into()])).await?;
         let applied = self.apply(partitions).await?;
         lock.commit().await?;
         Ok(applied)

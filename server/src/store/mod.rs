@@ -6,11 +6,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use sea_orm::{
     ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, SqliteTransactionMode, Statement,
     TransactionOptions, TransactionTrait, Value,
 };
+
+use tokio::time::timeout;
 
 use crate::error::{Error, Result};
 
@@ -30,6 +33,9 @@ pub mod reactions;
 mod rows;
 
 pub use connect::StoreSettings;
+
+/// How long a pool may take to say goodbye to the database.
+const CLOSE_MAX: Duration = Duration::from_secs(2);
 
 /// The kind of database behind the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,8 +89,9 @@ impl Store {
     /// Closes all pools; whatever waits for a connection fails.
     pub async fn close(self) {
         for pool in [self.lanes, self.pipeline, self.readers] {
-            // The pools may share a connection that is closed already.
-            let _ = pool.close().await;
+            // Pools may share a connection that is closed already, and one that the network left hanging never says
+            // goodbye: neither is worth waiting for.
+            let _ = timeout(CLOSE_MAX, pool.close()).await;
         }
     }
 
@@ -102,9 +109,7 @@ impl Store {
 
     /// The clock of the database: for PostgreSQL in SQL, for SQLite this process's own, since it is the database.
     fn sqlite_now() -> i64 {
-        let since = std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .unwrap_or_default();
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
     }
 }
@@ -116,11 +121,7 @@ async fn begin(pool: &DatabaseConnection, backend: Backend) -> Result<DatabaseTr
         Backend::Postgres => None,
         Backend::Sqlite => Some(SqliteTransactionMode::Immediate),
     };
-    pool.begin_with_options(TransactionOptions {
-        sqlite_transaction_mode,
-        ..Default::default()
-    })
-    .await
+    pool.begin_with_options(TransactionOptions { sqlite_transaction_mode, ..Default::default() }).await
 }
 
 fn column<T: sea_orm::TryGetable>(row: &QueryResult, name: &str) -> Result<T> {

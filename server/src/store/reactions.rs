@@ -14,15 +14,8 @@ impl Store {
         let sql = "SELECT r.item_id, r.state, r.version, r.reacted_at, r.event_offset
                    FROM {rows} CROSS JOIN reaction r WHERE r.user_id = $1 AND r.item_id = x.i";
         let columns = rows::ids("i", items.iter().map(ItemId::as_str));
-        let found = self
-            .read(rows::over(self.backend, sql, vec![user.as_str().into()], columns))
-            .await?;
-        let own = |row| {
-            Ok((
-                ItemId::from_row(column(row, "item_id")?),
-                own_reaction(row).map_err(fault::to_error)?,
-            ))
-        };
+        let found = self.read(rows::over(self.backend, sql, vec![user.as_str().into()], columns)).await?;
+        let own = |row| Ok((ItemId::from_row(column(row, "item_id")?), own_reaction(row).map_err(fault::to_error)?));
         found.iter().map(own).collect()
     }
 
@@ -33,10 +26,7 @@ impl Store {
         // One range of the primary key: from the oldest offset asked for. It is as long as the lag.
         let first = items.iter().map(|(_, offset)| *offset).min().unwrap_or(i64::MAX);
         let columns = vec![
-            (
-                "i",
-                Column::Text(items.iter().map(|(item, _)| item.to_string()).collect()),
-            ),
+            ("i", Column::Text(items.iter().map(|(item, _)| item.to_string()).collect())),
             ("o", Column::Big(items.iter().map(|(_, offset)| *offset).collect())),
         ];
         // The event of the lowest offset past the copy's, for each item.
@@ -55,12 +45,8 @@ impl Store {
         };
         let scalars = vec![partition.into(), first.into(), user.as_str().into()];
         let found = self.read(rows::over(self.backend, sql, scalars, columns)).await?;
-        let old = |row| {
-            Ok((
-                ItemId::from_row(column(row, "item_id")?),
-                state(row, "old_state").map_err(fault::to_error)?,
-            ))
-        };
+        let old =
+            |row| Ok((ItemId::from_row(column(row, "item_id")?), state(row, "old_state").map_err(fault::to_error)?));
         found.iter().map(old).collect()
     }
 }

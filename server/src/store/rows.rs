@@ -116,18 +116,12 @@ mod tests {
     use super::*;
 
     fn columns() -> Columns {
-        vec![
-            ("u", Column::Text(vec!["a\"".into(), "b".into()])),
-            ("v", Column::Big(vec![1, i64::MAX])),
-        ]
+        vec![("u", Column::Text(vec!["a\"".into(), "b".into()])), ("v", Column::Big(vec![1, i64::MAX]))]
     }
 
     #[test]
     fn postgres_takes_one_array_a_column() {
-        assert_eq!(
-            postgres_source(2, &columns()),
-            "unnest($2::text[], $3::bigint[]) AS x(u, v)"
-        );
+        assert_eq!(postgres_source(2, &columns()), "unnest($2::text[], $3::bigint[]) AS x(u, v)");
     }
 
     #[test]

@@ -16,12 +16,7 @@ impl Scratch {
         let folder = std::env::temp_dir().join(format!("likewise-store-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a scratch folder");
         let url = format!("sqlite://{}/store.db?mode=rwc", folder.display());
-        let mut store = Store::connect(&StoreSettings {
-            url,
-            read_connections: 2,
-        })
-        .await
-        .expect("a store");
+        let mut store = Store::connect(&StoreSettings { url, read_connections: 2 }).await.expect("a store");
         store.migrate(1).await.expect("a schema");
         Self { store, folder }
     }
@@ -39,9 +34,7 @@ fn command(user: &str, item: &str, wanted: ReactionState) -> Command {
         item: ItemId::parse(item).expect("a good id"),
         wanted,
         key: Some(format!("{user}-{item}-{}", wanted.word())),
-        from: Source::User {
-            unknown_items: UnknownItems::Welcome,
-        },
+        from: Source::User { unknown_items: UnknownItems::Welcome },
     }
 }
 
@@ -61,39 +54,23 @@ async fn a_batch_is_folded_once_and_read_back() {
     let folded = store.fold(Claim::Free, 3).await.expect("a fold");
     assert!(folded.events == 3 && folded.more);
     store.fold(Claim::Free, 100).await.expect("a fold");
-    let again = store
-        .fold_again(Claim::Free, 100, 100)
-        .await
-        .expect("the same stretch again");
+    let again = store.fold_again(Claim::Free, 100, 100).await.expect("the same stretch again");
     assert_eq!((again.events, again.items.len()), (4, 0));
 
-    let items = [
-        ItemId::parse("post:1").expect("a good id"),
-        ItemId::parse("post:2").expect("a good id"),
-    ];
+    let items = [ItemId::parse("post:1").expect("a good id"), ItemId::parse("post:2").expect("a good id")];
     let (pulse, copies) = store.count_copies(&items).await.expect("copies");
     assert_eq!(pulse.basis.offsets, [4]);
     assert_eq!((copies[&items[0]].like_count, copies[&items[0]].dislike_count), (1, 1));
     assert_eq!((copies[&items[1]].like_count, copies[&items[1]].version), (0, 0));
     assert_eq!(store.log_lag_events().await.expect("a lag"), 0);
 
-    let range = ListRange {
-        after: None,
-        before: None,
-        end: RangeEnd::Newest,
-        limit: 10,
-    };
+    let range = ListRange { after: None, before: None, end: RangeEnd::Newest, limit: 10 };
     let likers = store.likers(&items, range).await.expect("likers");
     assert_eq!(likers[&items[0]].rows.len(), 1);
     assert!(likers[&items[1]].rows.is_empty());
 
     let replays = lanes::commit(store, 0, &commands, None).await;
-    assert!(
-        replays
-            .iter()
-            .all(|answer| answer.as_ref().is_ok_and(|answer| answer.replayed)),
-        "{replays:?}"
-    );
+    assert!(replays.iter().all(|answer| answer.as_ref().is_ok_and(|answer| answer.replayed)), "{replays:?}");
 }
 
 #[tokio::test]

@@ -24,24 +24,12 @@ struct Server {
 impl Server {
     async fn start(port: u16) -> Self {
         let process = Command::new("redis-server")
-            .args([
-                "--port",
-                &port.to_string(),
-                "--bind",
-                "127.0.0.1",
-                "--save",
-                "",
-                "--appendonly",
-                "no",
-            ])
+            .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
             .stdout(Stdio::null())
             .spawn()
             .expect("redis-server is installed");
         let server = Self { process, port };
-        eventually("redis-server answers", async || {
-            connect_check(&server.url()).await.is_ok()
-        })
-        .await;
+        eventually("redis-server answers", async || connect_check(&server.url()).await.is_ok()).await;
         server
     }
 
@@ -50,9 +38,7 @@ impl Server {
     }
 
     fn signal(&self, signal: &str) {
-        let sent = Command::new("kill")
-            .args([signal, &self.process.id().to_string()])
-            .status();
+        let sent = Command::new("kill").args([signal, &self.process.id().to_string()]).status();
         assert!(sent.unwrap().success());
     }
 }
@@ -76,11 +62,7 @@ impl Node {
         let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
         tasks.spawn(publisher.run(stop.clone()));
         tasks.spawn(subscriber.run(stop.clone()));
-        Self {
-            bus: Bus::Redis(bus),
-            stop,
-            tasks,
-        }
+        Self { bus: Bus::Redis(bus), stop, tasks }
     }
 
     async fn subscribed(&self, expected: bool) {
@@ -100,9 +82,7 @@ async fn eventually(what: &str, check: impl AsyncFn() -> bool) {
             sleep(Duration::from_millis(10)).await;
         }
     };
-    timeout(SOON, wait)
-        .await
-        .unwrap_or_else(|_| panic!("not in time: {what}"));
+    timeout(SOON, wait).await.unwrap_or_else(|_| panic!("not in time: {what}"));
 }
 
 fn free_port() -> u16 {
@@ -114,18 +94,8 @@ fn item() -> ItemId {
 }
 
 fn copy(version: i64) -> CountCopy {
-    let basis = Arc::new(Basis {
-        offsets: vec![version],
-        as_of: version,
-        read_at: version,
-    });
-    CountCopy {
-        item: item(),
-        like_count: version,
-        dislike_count: 0,
-        version,
-        basis,
-    }
+    let basis = Arc::new(Basis { offsets: vec![version], as_of: version, read_at: version });
+    CountCopy { item: item(), like_count: version, dislike_count: 0, version, basis }
 }
 
 /// Publishes rising versions until the other node sees one; the first may fall into a reconnection.
@@ -153,14 +123,7 @@ async fn two_nodes_tell_each_other_folds_and_flips() {
     delivers(&one, &two).await;
     delivers(&two, &one).await;
 
-    one.bus.publish_fold(
-        &[FoldedRange {
-            partition: 0,
-            from: 0,
-            to: 9,
-        }],
-        &[copy(1)],
-    );
+    one.bus.publish_fold(&[FoldedRange { partition: 0, from: 0, to: 9 }], &[copy(1)]);
     eventually("the ranges are covered", async || !two.bus.behind(&[9])).await;
 
     let user = UserId::parse("ana").unwrap();
@@ -168,22 +131,10 @@ async fn two_nodes_tell_each_other_folds_and_flips() {
     // Let the hint of the subscription go by.
     timeout(SOON, two.bus.append_hint().notified()).await.unwrap();
     for version in 1..=2 {
-        let change = ReactionChange {
-            user: user.clone(),
-            item: item(),
-            state: ReactionState::Like,
-            version,
-        };
+        let change = ReactionChange { user: user.clone(), item: item(), state: ReactionState::Like, version };
         one.bus.publish_reaction(&change);
-        assert_eq!(
-            timeout(SOON, other.recv()).await.unwrap(),
-            UserNews::Changed(change.clone())
-        );
-        assert_eq!(
-            own.recv().await,
-            UserNews::Changed(change),
-            "once, though Redis sends it back"
-        );
+        assert_eq!(timeout(SOON, other.recv()).await.unwrap(), UserNews::Changed(change.clone()));
+        assert_eq!(own.recv().await, UserNews::Changed(change), "once, though Redis sends it back");
     }
     assert!(own.recv().now_or_never().is_none());
     timeout(SOON, two.bus.append_hint().notified()).await.unwrap();
@@ -212,10 +163,7 @@ async fn a_redis_that_was_killed_and_comes_back_empty_is_found_again() {
 
     let _server = Server::start(port).await;
     for lost in &mut lost {
-        timeout(PROMISED, lost.changed())
-            .await
-            .expect("lost touch is signalled")
-            .unwrap();
+        timeout(PROMISED, lost.changed()).await.expect("lost touch is signalled").unwrap();
     }
     assert_eq!(timeout(SOON, user.recv()).await.unwrap(), UserNews::Missed);
     assert_eq!(one.bus.stats().reconnects.load(Ordering::Relaxed), 1);
@@ -248,12 +196,7 @@ async fn nonsense_on_a_topic_is_counted_and_survived() {
     let nonsense: [&[u8]; 4] = [b"", b"\xff\xfe", b"{\"node\":1}", &[b'['; 100_000]];
     for topic in ["test:counts:0", "test:reactions:15"] {
         for payload in nonsense {
-            let () = ::redis::cmd("PUBLISH")
-                .arg(topic)
-                .arg(payload)
-                .query_async(&mut link.connection)
-                .await
-                .unwrap();
+            let () = ::redis::cmd("PUBLISH").arg(topic).arg(payload).query_async(&mut link.connection).await.unwrap();
         }
     }
     let malformed = || two.bus.stats().malformed.load(Ordering::Relaxed);
@@ -265,14 +208,9 @@ async fn nonsense_on_a_topic_is_counted_and_survived() {
 #[tokio::test]
 async fn a_missing_redis_is_named_without_its_password() {
     let port = free_port();
-    let error = connect_check(&format!("redis://ana:secret@127.0.0.1:{port}/0"))
-        .await
-        .unwrap_err();
+    let error = connect_check(&format!("redis://ana:secret@127.0.0.1:{port}/0")).await.unwrap_err();
     let text = chain(&error);
-    assert!(
-        text.contains(&format!("127.0.0.1:{port}")) && !text.contains("secret"),
-        "{text}"
-    );
+    assert!(text.contains(&format!("127.0.0.1:{port}")) && !text.contains("secret"), "{text}");
     let error = connect_check("redis//:secret@nowhere").await.unwrap_err();
     assert!(!chain(&error).contains("secret"), "{}", chain(&error));
 }

@@ -7,18 +7,12 @@ fn command(user: &str, item: &str, wanted: ReactionState, key: Option<&str>) -> 
         item: ItemId::parse(item).expect("a good id"),
         wanted,
         key: key.map(str::to_owned),
-        from: Source::User {
-            unknown_items: UnknownItems::Welcome,
-        },
+        from: Source::User { unknown_items: UnknownItems::Welcome },
     }
 }
 
 fn codes(decision: &Decision) -> Vec<Option<ErrorCode>> {
-    decision
-        .answers
-        .iter()
-        .map(|answer| answer.as_ref().err().map(Error::code))
-        .collect()
+    decision.answers.iter().map(|answer| answer.as_ref().err().map(Error::code)).collect()
 }
 
 #[test]
@@ -28,11 +22,7 @@ fn a_row_that_flips_three_times_in_a_batch_is_written_once_with_its_last_state()
     assert_eq!(decision.rows.len(), 1);
     assert_eq!((decision.rows[0].base_version, decision.rows[0].row.version), (0, 3));
     assert_eq!(decision.rows[0].row.event_offset, 9);
-    let offsets: Vec<_> = decision
-        .events
-        .iter()
-        .map(|event| (event.offset, event.version))
-        .collect();
+    let offsets: Vec<_> = decision.events.iter().map(|event| (event.offset, event.version)).collect();
     assert_eq!(offsets, [(7, 1), (8, 2), (9, 3)]);
     assert_eq!(decision.new_items.len(), 1);
 }
@@ -46,10 +36,7 @@ fn a_key_is_replayed_within_one_batch_and_its_reuse_refused() {
         command("ben", "post:1", Like, Some("k")),
     ];
     let decision = decide(&commands, Found::default(), 1, 0);
-    assert_eq!(
-        codes(&decision),
-        [None, None, Some(ErrorCode::IdempotencyKeyReused), None]
-    );
+    assert_eq!(codes(&decision), [None, None, Some(ErrorCode::IdempotencyKeyReused), None]);
     let replay = decision.answers[1].as_ref().expect("a replay");
     assert!(replay.replayed && replay.changed() && replay.like_delta == 1);
     assert_eq!((decision.events.len(), decision.records.len()), (2, 2));
@@ -71,19 +58,8 @@ fn a_stale_retry_after_an_unlike_replays_and_likes_nothing() {
 fn a_closed_item_refuses_only_a_change_to_something() {
     let mut found = Found::default();
     found.items.insert(ItemId::parse("post:1").expect("a good id"), false);
-    let ana = (
-        UserId::parse("ana").expect("a good id"),
-        ItemId::parse("post:1").expect("a good id"),
-    );
-    found.rows.insert(
-        ana,
-        OwnReaction {
-            state: Like,
-            version: 1,
-            reacted_at: 1,
-            event_offset: 1,
-        },
-    );
+    let ana = (UserId::parse("ana").expect("a good id"), ItemId::parse("post:1").expect("a good id"));
+    found.rows.insert(ana, OwnReaction { state: Like, version: 1, reacted_at: 1, event_offset: 1 });
     let commands = [
         command("ben", "post:1", Like, Some("k")),
         command("ben", "post:1", Nothing, None),
@@ -102,16 +78,8 @@ fn a_closed_item_refuses_only_a_change_to_something() {
 fn an_imported_row_gives_way_to_a_newer_one() {
     let mut old = command("ana", "post:1", Nothing, None);
     old.from = Source::Import { reacted_at: 5 };
-    let mut found = Found {
-        now: 100,
-        ..Found::default()
-    };
-    let row = OwnReaction {
-        state: Like,
-        version: 1,
-        reacted_at: 6,
-        event_offset: 1,
-    };
+    let mut found = Found { now: 100, ..Found::default() };
+    let row = OwnReaction { state: Like, version: 1, reacted_at: 6, event_offset: 1 };
     found.rows.insert((old.user.clone(), old.item.clone()), row);
     let decision = decide(&[old], found, 2, 0);
     assert!(decision.events.is_empty());
@@ -120,9 +88,6 @@ fn an_imported_row_gives_way_to_a_newer_one() {
 #[test]
 fn times_never_fall_below_the_last_event() {
     let commands = [command("ana", "post:1", Like, None)];
-    let found = Found {
-        now: 10,
-        ..Found::default()
-    };
+    let found = Found { now: 10, ..Found::default() };
     assert_eq!(decide(&commands, found, 1, 99).at, 99);
 }
