@@ -17,6 +17,7 @@ mod import;
 mod lists;
 mod log;
 mod lost_commit;
+mod plans;
 mod reactions;
 mod subscriptions;
 mod taps;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         lists::tests(),
         log::tests(),
         lost_commit::tests(),
+        plans::tests(),
         reactions::tests(),
         subscriptions::tests(),
         taps::tests(),

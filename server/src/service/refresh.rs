@@ -76,8 +76,9 @@ impl Refresher {
         let age = pulse.basis.read_at - pulse.basis.as_of;
         let freshness = self.service.freshness(age);
         let hub = self.service.bus.hub();
-        let live_again = freshness == Freshness::Live && hub.freshness() == Freshness::Stale;
-        if lost_touch || rewritten || live_again || self.left_behind(&pulse).await {
+        // What watchers are told when freshness flips is then of now, not of the item's last fold.
+        let flips = hub.freshness() != freshness;
+        if lost_touch || rewritten || flips || self.left_behind(&pulse).await {
             self.read_again(&pulse).await?;
         }
         self.epoch = Some(pulse.epoch);
