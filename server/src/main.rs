@@ -53,12 +53,14 @@ async fn run(command: Command) -> Result<ExitCode, StartError> {
 
 async fn serve(config: ServeConfig) -> Result<ExitCode, StartError> {
     let demo = config.demo;
+    // Before the start, so that a signal which comes during it ends the node in order.
+    let asked_to_stop = asked_to_stop();
     let node = Node::start(config).await?;
     if demo {
         print(&welcome(&format!("http://{}", node.address())));
     }
     let failure = tokio::select! {
-        () = asked_to_stop() => None,
+        () = asked_to_stop => None,
         failure = node.failed() => Some(failure),
     };
     Ok(match (node.stop().await, failure) {
@@ -67,15 +69,15 @@ async fn serve(config: ServeConfig) -> Result<ExitCode, StartError> {
     })
 }
 
-/// SIGTERM or SIGINT.
-async fn asked_to_stop() {
-    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+/// SIGTERM or SIGINT, from now on.
+fn asked_to_stop() -> impl Future<Output = ()> {
+    let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    async move {
+        let (Ok(mut terminate), Ok(mut interrupt)) = signals else { return std::future::pending().await };
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
     }
 }
 

@@ -49,10 +49,14 @@ async fn explain_everything(app: &App) {
 async fn fill(app: &App, name: &str, rows: u32) {
     let sql = app.sql().await;
     for statement in [
-        format!("INSERT INTO reaction SELECT '{name}' || n, 'filler:' || n % 50, 1, 1, n, n FROM generate_series(1, {rows}) n"),
+        format!(
+            "INSERT INTO reaction SELECT '{name}' || n, 'filler:' || n % 50, 1, 1, n, n FROM generate_series(1, {rows}) n"
+        ),
         format!("INSERT INTO item (id, created_at) SELECT '{name}:' || n, n FROM generate_series(1, {rows}) n"),
         format!("INSERT INTO account (id) SELECT '{name}' || n FROM generate_series(1, {rows}) n"),
-        format!("INSERT INTO idempotency_record SELECT '{name}' || n, 'k', 'f', 'a', n FROM generate_series(1, {rows}) n"),
+        format!(
+            "INSERT INTO idempotency_record SELECT '{name}' || n, 'k', 'f', 'a', n FROM generate_series(1, {rows}) n"
+        ),
     ] {
         sql.execute(&statement).await;
     }

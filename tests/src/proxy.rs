@@ -105,7 +105,7 @@ async fn lose(loss: Loss, commit: &[u8], client: TcpStream, mut server: TcpStrea
     if matches!(loss, Loss::ReplyAndConnection | Loss::ReplyOnly) {
         server.write_all(commit).await?;
         // The reply proves that the database has carried it out.
-        server.read(&mut [0; 1024]).await?;
+        server.read_u8().await?;
     }
     match loss {
         Loss::ReplyAndConnection | Loss::CommitAndConnection => drop((client, server)),
