@@ -10,8 +10,7 @@ use crate::error::Result;
 /// SQLite's page cache in KiB, and how many pages of 4 KiB its log takes before they are moved into the file. Rows go
 /// to random pages of large indexes: each is read, logged and moved less often. A commit does not wait for the disk: one
 /// that the machine loses takes its progress along, so the same load goes on before it.
-const SQLITE_ROOM: &str =
-    "PRAGMA cache_size = -262144; PRAGMA wal_autocheckpoint = 32768; PRAGMA synchronous = NORMAL";
+const SQLITE_ROOM: &str = "PRAGMA cache_size = -262144; PRAGMA wal_autocheckpoint = 32768; PRAGMA synchronous = NORMAL";
 
 impl Store {
     /// Gives a load what a server is not given: room for many pages, up to 256 MiB of memory and 128 MiB of disk, and
