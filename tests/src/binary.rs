@@ -43,7 +43,9 @@ pub fn path() -> &'static Path {
 fn build() -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args(["build", "--workspace", "--bin", "likewise", "--message-format=json-render-diagnostics"])
+        // Asking for a test beside it gives the dependencies the features they have in a test run: nothing is built twice.
+        .args(["build", "--workspace", "--bin", "likewise", "--test", "it"])
+        .arg("--message-format=json-render-diagnostics")
         .current_dir(workspace())
         .stderr(Stdio::inherit())
         .output()
@@ -51,7 +53,8 @@ fn build() -> PathBuf {
     assert!(output.status.success(), "the binary does not build");
     let text = String::from_utf8(output.stdout).expect("cargo speaks UTF-8");
     let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let built = messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
+    let built = messages.filter(|message| message["target"]["name"] == "likewise");
+    let built = built.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
     built.expect("cargo names the binary that it built")
 }
 
