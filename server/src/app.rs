@@ -208,7 +208,7 @@ async fn start_bus(config: &ServeConfig, lifecycle: &Lifecycle, hub: &Arc<Hub>) 
 async fn listen(address: SocketAddr) -> Result<TcpListener, Error> {
     TcpListener::bind(address).await.map_err(|cause| {
         let message = format!("Cannot listen on {address}: {cause}. Free the port or set LIKEWISE_LISTEN.");
-        Error::new(ErrorCode::Unavailable, message).caused_by(cause)
+        Error::new(ErrorCode::Unavailable, message)
     })
 }
 

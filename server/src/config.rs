@@ -173,7 +173,7 @@ pub struct TokenConfig {
     #[arg(long)]
     pub user: String,
     /// `service` may fill the catalogue.
-    #[arg(long)]
+    #[arg(long, value_parser = ["service"])]
     pub scope: Option<String>,
     /// How long it holds: 30s, 15m, 1h, 7d.
     #[arg(long, default_value = "1h", value_parser = parse_duration)]
@@ -239,6 +239,14 @@ impl ServeConfig {
             let message = "the roles api and worker need PostgreSQL and LIKEWISE_REDIS_URL: they work with other nodes";
             return Err(wrong("LIKEWISE_ROLE", message));
         }
+        let redis = self.redis_url.as_deref().unwrap_or("redis://");
+        if !redis.starts_with("redis://") && !redis.starts_with("rediss://") {
+            return Err(wrong("LIKEWISE_REDIS_URL", "starts with neither redis:// nor rediss://"));
+        }
+        if let Some(origin) = self.allowed_origins.iter().find(|origin| !is_origin(origin)) {
+            let message = format!("{origin:?} is no origin such as https://example.com, nor *");
+            return Err(wrong("LIKEWISE_ALLOWED_ORIGINS", message));
+        }
         if self.redis_url.is_some() && !postgres {
             let message = "SQLite serves one process, which needs no Redis: leave it out or set a PostgreSQL database";
             return Err(wrong("LIKEWISE_REDIS_URL", message));
@@ -285,6 +293,12 @@ impl JwtConfig {
     }
 }
 
+/// A scheme and a host, perhaps with a port, and nothing after; or `*`.
+fn is_origin(text: &str) -> bool {
+    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    text == "*" || host.is_some_and(|host| !host.is_empty() && !host.contains(['/', ' ', '?', '#']))
+}
+
 fn wrong(setting: &'static str, message: impl Into<String>) -> SettingError {
     SettingError { setting, message: message.into() }
 }
@@ -300,7 +314,8 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
         "d" => 86_400,
         _ => return Err("the units are s, m, h and d".to_owned()),
     };
-    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(|| "too long".to_owned())
+    let seconds = number.checked_mul(seconds).filter(|seconds| *seconds > 0);
+    seconds.map(Duration::from_secs).ok_or_else(|| "longer than nothing and shorter than for ever".to_owned())
 }
 
 #[cfg(test)]
@@ -319,7 +334,9 @@ mod tests {
     #[test]
     fn settings_that_cannot_work_are_refused_by_name() {
         let secret = "--jwt-secret=0123456789abcdef0123456789abcdef";
-        let cases: [(&[&str], &str); 8] = [
+        let cases: [(&[&str], &str); 10] = [
+            (&[secret, "--database-url=postgres://db/x", "--redis-url=http://r"], "LIKEWISE_REDIS_URL"),
+            (&[secret, "--allowed-origins=not an origin"], "LIKEWISE_ALLOWED_ORIGINS"),
             (&[], "LIKEWISE_JWT_SECRET"),
             (&["--jwt-secret=short"], "LIKEWISE_JWT_SECRET"),
             (&[secret, "--role=worker"], "LIKEWISE_ROLE"),
@@ -340,6 +357,11 @@ mod tests {
     #[test]
     fn durations_have_a_number_and_a_unit() {
         assert_eq!(parse_duration("15m"), Ok(Duration::from_secs(900)));
-        assert!(parse_duration("15").is_err() && parse_duration("h").is_err() && parse_duration("-1s").is_err());
+        assert!(
+            parse_duration("0s").is_err()
+                && parse_duration("15").is_err()
+                && parse_duration("h").is_err()
+                && parse_duration("-1s").is_err()
+        );
     }
 }

@@ -48,6 +48,8 @@ pub(crate) fn tests() -> Vec<Test> {
         on_both!(a_thousand_upserts_are_the_most),
         on_both!(what_is_no_graphql_is_refused),
         on_both!(a_refused_field_leaves_the_others),
+        on_both!(a_hundred_mutations_are_the_most),
+        on_both!(introspection_can_be_off).with(&[("--introspection", "false")]),
     ]
 }
 
@@ -296,4 +298,20 @@ async fn a_refused_field_leaves_the_others(app: &App) {
     let answer = ana.query(document, json!({})).await;
     assert_eq!(answer.data, json!({ "good": { "changed": true }, "bad": null, "last": { "changed": true } }));
     assert_eq!(answer.errors.len(), 1);
+}
+
+async fn a_hundred_mutations_are_the_most(app: &App) {
+    let likes = (0..101).map(|number| format!("m{number}: like(input: {{ itemId: \"post:1\" }}) {{ changed }} "));
+    let document = format!("mutation {{ {} }}", likes.collect::<String>());
+    assert_refused("101 mutations", &app.as_user("ana").query(&document, json!({})).await, "LIMIT_EXCEEDED");
+    assert_nothing_changed(app).await;
+}
+
+async fn introspection_can_be_off(app: &App) {
+    for document in
+        ["{ __schema { types { name } } }", "query { ...f } fragment f on Query { __type(name: \"Item\") { name } }"]
+    {
+        assert_refused(document, &app.client().query(document, json!({})).await, "GRAPHQL_VALIDATION_FAILED");
+    }
+    assert_eq!(app.client().query("{ __typename }", json!({})).await.data(), json!({ "__typename": "Query" }));
 }

@@ -40,6 +40,8 @@ pub(crate) fn tests() -> Vec<Test> {
         on_both!(a_bad_token_opens_no_socket),
         on_both!(too_many_items_are_refused),
         on_both!(stopping_a_node_closes_its_sockets),
+        on_both!(an_expired_token_ends_the_socket),
+        on_both!(an_event_with_bad_arguments_is_refused_once),
     ]
 }
 
@@ -303,4 +305,25 @@ async fn stopping_a_node_closes_its_sockets(app: &App) {
     let (code, ()) = tokio::join!(page.closed(SOON), app.stop_node(0));
     assert!(matches!(code, Some(1001 | 1012)), "closed with {code:?}");
     app.start_stopped_node(0, &[]).await;
+}
+
+/// A token holds for as long as it says, also on a socket that was opened in time.
+async fn an_expired_token_ends_the_socket(app: &App) {
+    let mut soon_over = claims("ana");
+    soon_over["exp"] = seconds_from_now(1).into();
+    let mut socket = app.client().with_token(sign(&soon_over, SECRET)).socket().await;
+    socket.subscribe("subscription { myReactionChanged { version } }", json!({})).await;
+    assert_eq!(socket.closed(Duration::from_secs(30)).await, Some(4403));
+}
+
+/// What can never be read is refused once, without data, and the subscription ends.
+async fn an_event_with_bad_arguments_is_refused_once(app: &App) {
+    let mut socket = app.client().socket().await;
+    let document = "subscription { itemUpdated(ids: [\"post:1\"]) { id likers(first: 0) { edges { cursor } } } }";
+    socket.subscribe(document, json!({})).await;
+    let Frame::Message(refusal) = socket.next("the refusal", SOON).await else { panic!("the socket stays open") };
+    assert_eq!(refusal["payload"]["errors"][0]["extensions"]["code"], "BAD_USER_INPUT", "{refusal}");
+    assert_eq!(refusal["payload"]["data"], json!(null), "{refusal}");
+    let Frame::Message(end) = socket.next("the end", SOON).await else { panic!("the socket stays open") };
+    assert_eq!(end["type"], "complete", "{end}");
 }

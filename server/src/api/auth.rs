@@ -20,6 +20,14 @@ const CLOCK_LEEWAY_SECONDS: u64 = 5;
 /// The word in the `scope` claim of a caller that may fill the catalogue.
 pub const SERVICE_SCOPE: &str = "service";
 
+/// A caller and how long the word of its token holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signed {
+    pub viewer: Viewer,
+    /// Seconds since 1970, the forgiven seconds of another clock in it.
+    pub expires_at: u64,
+}
+
 /// What a token must say to be ours, with the keys made ready.
 pub struct TokenRules {
     issuer: String,
@@ -53,6 +61,11 @@ impl TokenRules {
 
     /// The caller a token speaks for; UNAUTHENTICATED for anything but a valid one.
     pub fn verify(&self, token: &str) -> Result<Viewer> {
+        self.signed(token).map(|signed| signed.viewer)
+    }
+
+    /// The same, with the end of the token, for what outlives one request.
+    pub fn signed(&self, token: &str) -> Result<Signed> {
         if token.len() > TOKEN_MAX_BYTES {
             return Err(unauthenticated(format!("The token is longer than {TOKEN_MAX_BYTES} bytes.")));
         }
@@ -64,7 +77,9 @@ impl TokenRules {
             return Err(unauthenticated(format!("The token's claim `{claim}` does not hold a user id.")));
         };
         let scope = claims.get("scope").and_then(Value::as_str).unwrap_or_default();
-        Ok(Viewer { user, is_service: scope.split(' ').any(|word| word == SERVICE_SCOPE) })
+        let viewer = Viewer { user, is_service: scope.split(' ').any(|word| word == SERVICE_SCOPE) };
+        let ends = claims.get("exp").and_then(Value::as_f64).unwrap_or_default().max(0.0);
+        Ok(Signed { viewer, expires_at: (ends as u64).saturating_add(CLOCK_LEEWAY_SECONDS) })
     }
 
     /// A token that [`Self::verify`] takes, and when it ends in seconds since 1970, `ttl` from now in whole seconds;
@@ -87,12 +102,17 @@ impl TokenRules {
 
     /// The caller of an HTTP request; `None` where it sends no `Authorization` header.
     pub fn viewer(&self, headers: &HeaderMap) -> Result<Option<Viewer>> {
+        Ok(self.signed_request(headers)?.map(|signed| signed.viewer))
+    }
+
+    /// The same, with the end of the token, for a request that becomes a socket.
+    pub fn signed_request(&self, headers: &HeaderMap) -> Result<Option<Signed>> {
         let Some(value) = headers.get(header::AUTHORIZATION) else {
             return Ok(None);
         };
         let text = value.to_str().ok().and_then(bearer);
         let token = text.ok_or_else(|| unauthenticated("Send the header as `Authorization: Bearer <token>`."))?;
-        self.verify(token).map(Some)
+        self.signed(token).map(Some)
     }
 }
 

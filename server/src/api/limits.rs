@@ -27,11 +27,13 @@ pub struct Limits {
     pub complexity: usize,
     /// Selections of a document after fragments are expanded, before lists are multiplied.
     pub selections: usize,
+    /// Fields at the root of a mutation: they run one after the other.
+    pub mutations: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { depth: 20, complexity: 100_000, selections: 10_000 }
+        Self { depth: 20, complexity: 100_000, selections: 10_000, mutations: 100 }
     }
 }
 

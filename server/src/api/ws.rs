@@ -36,8 +36,8 @@ pub(super) fn upgrade(api: Arc<Api>, headers: &HeaderMap, upgrade: WebSocketUpgr
     if upgrade.selected_protocol().is_none() {
         return (StatusCode::BAD_REQUEST, format!("Offer the sub-protocol {PROTOCOL}.\n")).into_response();
     }
-    let viewer = match api.tokens.viewer(headers) {
-        Ok(viewer) => viewer,
+    let caller = match api.tokens.signed_request(headers) {
+        Ok(caller) => caller,
         Err(error) => return error_response(error),
     };
     if api.stop.is_cancelled() {
@@ -56,7 +56,7 @@ pub(super) fn upgrade(api: Arc<Api>, headers: &HeaderMap, upgrade: WebSocketUpgr
         .max_frame_size(MESSAGE_MAX_BYTES)
         .on_upgrade(move |socket| {
             tracker.track_future(async move {
-                Session::new(api, viewer).serve(socket).await;
+                Session::new(api, caller).serve(socket).await;
                 drop(slot);
             })
         })

@@ -5,7 +5,7 @@ use likewise_migration::{Migrator, MigratorTrait, SchemaManager};
 use sea_orm::{ConnectionTrait, DbErr, EntityTrait, PaginatorTrait, Statement};
 
 use super::{Backend, Store, fault, statement};
-use crate::error::Result;
+use crate::error::{Error, ErrorCode, Result};
 
 /// Key of the advisory lock that migrating nodes take in turn; any number that nobody else takes.
 const MIGRATION_LOCK: i64 = 0x6c69_6b65_7769_7365;
@@ -20,7 +20,7 @@ pub struct Migrated {
 impl Store {
     /// True where a migration is missing, or the schema is not there at all.
     pub async fn is_behind(&self) -> Result<bool> {
-        let pending = self.pending().await.map_err(fault::to_error)?;
+        let pending = self.pending().await.map_err(|error| self.unreadable(error))?;
         Ok(pending > 0 || self.partitions == 0)
     }
 
@@ -31,9 +31,19 @@ impl Store {
             // The one process that has the file is its own lock.
             Backend::Sqlite => self.apply(partitions).await,
         };
-        let applied = applied.map_err(fault::to_error)?;
+        let applied = applied.map_err(|error| self.unreadable(error))?;
         self.partitions = self.count_partitions().await?;
         Ok(Migrated { applied, partitions: self.partitions })
+    }
+
+    /// A migration that this binary does not know is a newer one's, as an older node meets it in a rolling upgrade.
+    fn unreadable(&self, error: DbErr) -> Error {
+        if !matches!(error, DbErr::Custom(_) | DbErr::Migration(_)) {
+            return fault::to_error(error);
+        }
+        let address = self.address();
+        let message = format!("The schema of the database at {address} is newer than this binary. Start a newer one.");
+        Error::new(ErrorCode::Unavailable, message).caused_by(error)
     }
 
     /// 0 where there is no schema yet.

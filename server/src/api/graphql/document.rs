@@ -10,18 +10,39 @@ use crate::api::limits::{Limits, check_expansion, check_nesting};
 use crate::error::{Error, ErrorCode, Result};
 
 /// Parses the request's document, once, and readies its variables; answers what kind of operation will run.
-pub fn prepare(request: &mut Request, limits: &Limits) -> Result<OperationType> {
+pub fn prepare(request: &mut Request, limits: &Limits, introspection: bool) -> Result<OperationType> {
     check_nesting(&request.query)?;
     let mut document = parse_query(&request.query).map_err(|error| syntax(&error))?;
     check_expansion(&document, limits.selections)?;
     let operation = operation(&document, request.operation_name.as_deref())?;
     let kind = operation.ty;
+    check_root(&document, operation, limits, introspection)?;
     fill_variables(operation, &mut request.variables)?;
     if kind == OperationType::Subscription {
         one_root_field(&mut document, request.operation_name.as_deref())?;
     }
     request.set_parsed_query(document);
     Ok(kind)
+}
+
+/// Sees that a mutation is no batch in disguise, and that the schema is read only where it may be.
+fn check_root(
+    document: &ExecutableDocument,
+    operation: &OperationDefinition,
+    limits: &Limits,
+    introspection: bool,
+) -> Result<()> {
+    let mut fields = Vec::new();
+    root_fields(document, &operation.selection_set.node, &mut fields)?;
+    if operation.ty == OperationType::Mutation && fields.len() > limits.mutations {
+        let message = format!("At most {} mutations in one request; these are {}.", limits.mutations, fields.len());
+        return Err(Error::new(ErrorCode::LimitExceeded, message));
+    }
+    let reads_schema = |field: &Positioned<Field>| ["__schema", "__type"].contains(&field.node.name.node.as_str());
+    if !introspection && fields.iter().any(reads_schema) {
+        return Err(Error::new(ErrorCode::ValidationFailed, "This server does not answer introspection."));
+    }
+    Ok(())
 }
 
 /// Where the parser stopped. Its own text names the rules of its grammar, which help nobody.
@@ -116,7 +137,7 @@ mod tests {
     fn prepared(text: &str, name: Option<&str>, variables: serde_json::Value) -> Result<(OperationType, Request)> {
         let mut request = Request::new(text).variables(Variables::from_json(variables));
         request.operation_name = name.map(str::to_owned);
-        prepare(&mut request, &Limits::default()).map(|kind| (kind, request))
+        prepare(&mut request, &Limits::default(), true).map(|kind| (kind, request))
     }
 
     fn plain(text: &str) -> Result<OperationType> {

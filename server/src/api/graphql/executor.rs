@@ -35,6 +35,7 @@ struct Parts {
     schema: LikewiseSchema,
     service: Arc<Service>,
     limits: Limits,
+    introspection: bool,
     gauges: Arc<Gauges>,
 }
 
@@ -83,12 +84,12 @@ impl Drop for OperationSlot {
 impl Executor {
     pub fn new(service: Arc<Service>, limits: Limits, introspection: bool, gauges: Arc<Gauges>) -> Self {
         let schema = schema(&limits, introspection);
-        Self(Arc::new(Parts { schema, service, limits, gauges }))
+        Self(Arc::new(Parts { schema, service, limits, introspection, gauges }))
     }
 
     /// Reads the document; the error is the response to send where it cannot run.
     pub fn prepare(&self, mut request: Request) -> Result<Prepared, Error> {
-        let kind = prepare(&mut request, &self.0.limits)?;
+        let kind = prepare(&mut request, &self.0.limits, self.0.introspection)?;
         Ok(Prepared { request, kind })
     }
 
@@ -117,7 +118,7 @@ impl Executor {
             }
             ready(is_whole.then_some(response))
         });
-        holding(slot, whole)
+        holding(slot, until_refused(whole))
     }
 
     /// Runs an operation of a socket within that socket's bound.
@@ -136,6 +137,19 @@ impl Executor {
         };
         holding(slot, responses)
     }
+}
+
+/// Ends after an answer with errors: what was asked for can never be read, so it is refused once and sent without data.
+fn until_refused(responses: impl Stream<Item = Response> + Send + 'static) -> impl Stream<Item = Response> + Send {
+    stream::unfold(Some(responses.boxed()), async |responses| {
+        let mut responses = responses?;
+        let mut response = responses.next().await?;
+        if response.errors.is_empty() {
+            return Some((response, Some(responses)));
+        }
+        response.data = async_graphql::Value::Null;
+        Some((response, None))
+    })
 }
 
 fn is_held_back(error: &async_graphql::ServerError) -> bool {

@@ -2,14 +2,13 @@
 
 use serde_json::Value;
 
-use crate::api::auth::{TokenRules, bearer, unauthenticated};
+use crate::api::auth::{Signed, TokenRules, bearer, unauthenticated};
 use crate::error::Result;
-use crate::service::Viewer;
 
 /// The caller that the payload names; `None` where it holds no token.
-pub(super) fn viewer(payload: &Value, tokens: &TokenRules) -> Result<Option<Viewer>> {
+pub(super) fn caller(payload: &Value, tokens: &TokenRules) -> Result<Option<Signed>> {
     match token(payload)? {
-        Some(token) => tokens.verify(token).map(Some),
+        Some(token) => tokens.signed(token).map(Some),
         None => Ok(None),
     }
 }

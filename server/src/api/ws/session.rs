@@ -4,12 +4,12 @@
 //! for a slow or silent peer, puts the protocol's close codes in place of the library's, and says goodbye when the
 //! server stops.
 
-use std::future::{poll_fn, ready};
+use std::future::{pending, poll_fn, ready};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_graphql::Data;
 use async_graphql::http::{ClientMessage, WebSocketProtocols, WsMessage};
@@ -20,9 +20,9 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until, timeout
 
 use super::init;
 use crate::api::Api;
+use crate::api::auth::Signed;
 use crate::api::graphql::Caller;
 use crate::error::{ErrorCode, chain};
-use crate::service::Viewer;
 
 /// How long a client may take to send `connection_init`; past it the socket closes with 4408.
 const INIT_WAIT: Duration = Duration::from_secs(10);
@@ -36,6 +36,8 @@ const CLOSE_WAIT: Duration = Duration::from_secs(2);
 /// shortest drain that makes sense for so many sockets.
 const CLOSE_PACE: Duration = Duration::from_millis(1);
 const CLOSE_SPREAD_MAX: Duration = Duration::from_secs(8);
+/// Longest time that a socket is kept on one token; a token may hold longer, but timers have an end.
+const TOKEN_LIFE_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Longest reason of a close frame in bytes, by the WebSocket protocol.
 const REASON_MAX_BYTES: usize = 123;
 
@@ -54,7 +56,7 @@ const INIT_TIMEOUT: u16 = 4408;
 pub(super) struct Session {
     api: Arc<Api>,
     /// Who sent the upgrade request; a token in `connection_init` takes its place.
-    upgraded_by: Option<Viewer>,
+    upgraded_by: Option<Signed>,
 }
 
 /// How a session ended.
@@ -65,7 +67,7 @@ enum End {
 }
 
 impl Session {
-    pub(super) fn new(api: Arc<Api>, upgraded_by: Option<Viewer>) -> Self {
+    pub(super) fn new(api: Arc<Api>, upgraded_by: Option<Signed>) -> Self {
         Self { api, upgraded_by }
     }
 
@@ -94,6 +96,7 @@ impl Session {
                     None => return End::Gone,
                 },
                 () = &mut goodbye => return End::Close(GOING_AWAY, "The server is shutting down.".to_owned()),
+                () = inbound.expired() => return End::Close(FORBIDDEN, "The token has expired.".to_owned()),
                 () = &mut init_wait, if !inbound.saw_init() => {
                     return End::Close(INIT_TIMEOUT, "Connection initialisation timeout".to_owned());
                 }
@@ -136,13 +139,15 @@ impl Session {
 fn initialised(
     payload: &serde_json::Value,
     api: &Api,
-    upgraded_by: Option<Viewer>,
+    upgraded_by: Option<Signed>,
     inbound: &Inbound,
 ) -> async_graphql::Result<Data> {
-    match init::viewer(payload, &api.tokens) {
-        Ok(viewer) => {
+    match init::caller(payload, &api.tokens) {
+        Ok(caller) => {
+            let caller = caller.or(upgraded_by);
+            inbound.speaks_until(caller.as_ref().map(|signed| signed.expires_at));
             let mut data = Data::default();
-            data.insert(Caller::new(viewer.or(upgraded_by)));
+            data.insert(Caller::new(caller.map(|signed| signed.viewer)));
             Ok(data)
         }
         Err(error) => {
@@ -188,6 +193,8 @@ struct Inbound {
     saw_init: AtomicBool,
     /// The token of `connection_init` was refused.
     refused: AtomicBool,
+    /// When the caller's token ends; an anonymous caller's never does.
+    ends: Mutex<Option<Instant>>,
 }
 
 impl Inbound {
@@ -197,11 +204,28 @@ impl Inbound {
             heard_at: Mutex::new(Instant::now()),
             saw_init: AtomicBool::new(false),
             refused: AtomicBool::new(false),
+            ends: Mutex::new(None),
         }
     }
 
     fn saw_init(&self) -> bool {
         self.saw_init.load(Ordering::Relaxed)
+    }
+
+    /// The socket may stay open until then, in seconds since 1970.
+    fn speaks_until(&self, expires_at: Option<u64>) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let left = |at: u64| Duration::from_secs(at.saturating_sub(now)).min(TOKEN_LIFE_MAX);
+        *self.ends.lock().unwrap_or_else(PoisonError::into_inner) = expires_at.map(|at| Instant::now() + left(at));
+    }
+
+    /// Waits for the end of the token, as it was known when the wait began.
+    async fn expired(&self) {
+        let ends = *self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        match ends {
+            Some(at) => sleep_until(at).await,
+            None => pending().await,
+        }
     }
 
     fn heard_at(&self) -> Instant {

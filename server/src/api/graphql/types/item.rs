@@ -53,6 +53,9 @@ impl Item {
 
     /// The viewer's row; for an anonymous caller, what stands where there is none.
     async fn own(&self) -> Result<OwnReaction> {
+        if self.scope.viewer().is_none() {
+            return Ok(OwnReaction::ABSENT);
+        }
         Ok(self.view().await?.own.unwrap_or(OwnReaction::ABSENT))
     }
 
