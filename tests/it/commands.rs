@@ -25,6 +25,7 @@ pub(crate) fn tests() -> Vec<Test> {
         plain!(a_missing_database_is_one_line_with_its_address),
         test_on!([Postgres], a_missing_redis_is_one_line_with_its_address).without_nodes(),
         test_on!([Postgres], serve_refuses_a_schema_that_is_behind).without_nodes(),
+        test_on!([Sqlite, Postgres], serve_refuses_a_schema_that_is_newer).without_nodes(),
         on_both!(migrate_may_run_twice_and_at_once).without_nodes(),
         on_both!(a_token_of_the_command_signs_in),
         on_both!(an_answered_like_survives_a_kill).without_nodes(),
@@ -129,6 +130,18 @@ async fn serve_refuses_a_schema_that_is_behind(app: &App) {
     assert_eq!(output.code, Some(1), "{}", output.stderr);
     assert!(output.stderr.contains("likewise migrate"), "{}", output.stderr);
     empty.remove().await;
+}
+
+/// As an older node meets it in a rolling upgrade.
+async fn serve_refuses_a_schema_that_is_newer(app: &App) {
+    app.tampers();
+    binary::run(folder().path(), &["migrate", "--database-url", &app.database.url()]).success();
+    let sql = app.sql().await;
+    sql.execute("INSERT INTO seaql_migrations (version, applied_at) VALUES ('m20990101_000001_future', 1)").await;
+    sql.close().await;
+    let output = binary::run(folder().path(), &serve(app, &[]));
+    assert_eq!(output.code, Some(1), "{}", output.stderr);
+    assert!(output.stderr.contains("newer than this binary"), "{}", output.stderr);
 }
 
 async fn migrate_may_run_twice_and_at_once(app: &App) {
