@@ -10,11 +10,7 @@ use tracing::{info, warn};
 
 use crate::api::{self, ApiConfig, Gauges, TokenRules};
 use crate::bulk;
-use crate::config::{
-    CatalogSetting, DatabaseConfig, ImportConfig, JwtConfig, LikersSetting, Role, SeedConfig, ServeConfig,
-    SettingError, TokenConfig,
-};
-use crate::domain::UserId;
+use crate::config::{CatalogSetting, DatabaseConfig, JwtConfig, LikersSetting, Role, ServeConfig, SettingError};
 use crate::error::{Error, ErrorCode, chain};
 use crate::lifecycle::Lifecycle;
 use crate::pipeline::counter::Counter;
@@ -23,14 +19,13 @@ use crate::service::refresh::Refresher;
 use crate::service::{Catalog, LikersVisibility, Rules, Service};
 use crate::store::catalog::CatalogWriter;
 use crate::store::lanes::Lanes;
-use crate::store::migrate::Migrated;
 use crate::store::{Store, StoreSettings};
 use crate::telemetry::{Metrics, Reading, ReadingKind, Stats};
 
+mod commands;
 mod demo;
 
-/// Connections that a command's reads may use.
-const COMMAND_READ_CONNECTIONS: u32 = 4;
+pub use commands::{import, migrate, seed, token};
 
 /// Why a node or a command did not start.
 #[derive(Debug, thiserror::Error)]
@@ -113,51 +108,6 @@ impl Node {
         self.store.close().await;
         self.lifecycle.failure().map_or(Ok(()), Err)
     }
-}
-
-/// Brings a schema up to date.
-pub async fn migrate(config: &DatabaseConfig) -> Result<Migrated, StartError> {
-    config.check()?;
-    let mut store = connect(config, 1).await?;
-    Ok(store.migrate(config.new_partitions()).await?)
-}
-
-/// A token for a user.
-pub fn token(config: &TokenConfig) -> Result<String, StartError> {
-    config.jwt.check()?;
-    let user =
-        UserId::parse(&config.user).map_err(|why| SettingError { setting: "--user", message: why.to_string() })?;
-    let (token, _expires_at) = token_rules(&config.jwt, false)?.mint(&user, config.scope.as_deref(), config.ttl)?;
-    Ok(token)
-}
-
-/// Imports a like table.
-pub async fn import(config: &ImportConfig) -> Result<bulk::ImportReport, StartError> {
-    config.database.check()?;
-    let store = connect_current(&config.database, COMMAND_READ_CONNECTIONS).await?;
-    let options = bulk::ImportOptions {
-        file: config.file.clone(),
-        time_unit: match config.time_unit {
-            crate::config::TimeUnit::S => bulk::TimeUnit::Seconds,
-            crate::config::TimeUnit::Ms => bulk::TimeUnit::Milliseconds,
-            crate::config::TimeUnit::Us => bulk::TimeUnit::Microseconds,
-        },
-        skip_bad_lines: config.skip_bad_lines,
-    };
-    Ok(bulk::import(store, options).await?)
-}
-
-/// Makes trial data.
-pub async fn seed(config: &SeedConfig) -> Result<bulk::SeedReport, StartError> {
-    config.database.check()?;
-    let store = connect_current(&config.database, COMMAND_READ_CONNECTIONS).await?;
-    let options = bulk::SeedOptions {
-        users: config.users,
-        items: config.items,
-        likes: config.likes,
-        random_seed: config.random_seed,
-    };
-    Ok(bulk::seed(store, options).await?)
 }
 
 async fn endless(task: impl Future<Output = ()>) -> Result<(), std::convert::Infallible> {

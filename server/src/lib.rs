@@ -6,6 +6,7 @@ pub mod bulk;
 pub mod config;
 pub mod domain;
 pub mod error;
+pub mod failpoint;
 pub mod lifecycle;
 pub mod pipeline;
 pub mod realtime;

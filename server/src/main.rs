@@ -22,6 +22,8 @@ fn main() -> ExitCode {
             return if asked { ExitCode::SUCCESS } else { ExitCode::from(EXIT_SETTING) };
         }
     };
+    #[cfg(feature = "failpoints")]
+    let _failpoints = likewise_server::failpoint::from_environment();
     telemetry::log_to_stderr(&cli.log, cli.log_format);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,

@@ -14,6 +14,7 @@ use tracing::{error, warn};
 
 use crate::domain::{CountCopy, ItemId};
 use crate::error::chain;
+use crate::failpoint;
 use crate::realtime::Bus;
 use crate::store::Store;
 use crate::store::fold::{Claim, FoldError, Folded};
@@ -146,6 +147,7 @@ impl Counter {
                 None => ranges.clear(),
             }
         }
+        failpoint::reach("counter_before_publish").await;
         self.bus.publish_fold(&ranges, &copies);
     }
 

@@ -21,6 +21,7 @@ use super::hub::Hub;
 use super::wire::{self, Malformed, Topic};
 use crate::domain::{CountCopy, FoldedRange, ReactionChange};
 use crate::error::{Error, ErrorCode, Result, chain};
+use crate::failpoint;
 
 /// Messages that wait for the publisher. Past it further ones are dropped and counted; the other nodes read for
 /// themselves within about a second.
@@ -97,6 +98,9 @@ impl RedisBus {
     }
 
     fn enqueue(&self, topic: Topic, payload: Vec<u8>) {
+        if failpoint::loses("bus_before_send") {
+            return;
+        }
         let bytes = payload.len();
         let fits = self.queued_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes <= QUEUE_BYTES;
         if !fits || self.queue.try_send(Outgoing { topic, payload }).is_err() {
@@ -112,6 +116,9 @@ impl RedisBus {
     }
 
     fn receive(&self, message: &Msg) {
+        if failpoint::loses("bus_on_receive") {
+            return;
+        }
         self.local.stats.messages_in.fetch_add(1, Ordering::Relaxed);
         if let Err(reason) = self.take(message)
             && BusStats::count_loss(&self.local.stats.malformed, 1)

@@ -14,6 +14,7 @@ use super::rows::{self, Column, Columns};
 use super::{Backend, Store, statement};
 use crate::domain::{ItemId, OwnReaction, ReactionState, UserId};
 use crate::error::Result;
+use crate::failpoint;
 
 /// Why a batch was not committed.
 #[derive(Debug)]
@@ -80,6 +81,7 @@ impl<'a> Batch<'a> {
     pub(super) async fn attempt(&mut self) -> Result<Vec<Result<Answer>>, BatchError> {
         let transaction = self.store.begin_lane().await?;
         let (next_offset, last_at) = self.lock(&transaction).await?;
+        failpoint::reach("lane_after_lock").await;
         if let Some(doubt) = &self.doubt {
             if self.batch_at(&transaction, doubt.first_offset).await? == Some(self.id) {
                 transaction.rollback().await?;
@@ -97,7 +99,9 @@ impl<'a> Batch<'a> {
         if !decision.events.is_empty() {
             self.doubt = Some(Doubt { first_offset: next_offset, answers: decision.answers.clone() });
         }
+        failpoint::reach("lane_before_commit").await;
         transaction.commit().await.map_err(BatchError::Again)?;
+        failpoint::reach("lane_after_commit").await;
         self.doubt = None;
         Ok(decision.answers)
     }
@@ -189,10 +193,13 @@ impl<'a> Batch<'a> {
     async fn write(&self, on: &DatabaseTransaction, next_offset: i64, decision: &Decision) -> Result<(), BatchError> {
         if !decision.events.is_empty() {
             self.write_rows(on, decision).await?;
+            failpoint::reach("lane_after_rows").await;
             self.write_events(on, decision).await?;
+            failpoint::reach("lane_after_events").await;
         }
         if !decision.records.is_empty() {
             self.write_records(on, decision).await?;
+            failpoint::reach("lane_after_records").await;
         }
         if !decision.new_items.is_empty() {
             let sql = "INSERT INTO item (id, created_at) SELECT x.i, CAST($1 AS bigint) FROM {rows} WHERE true

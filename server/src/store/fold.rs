@@ -5,6 +5,7 @@ use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr, QueryResult, TryGetab
 use super::fault::{Fault, classify};
 use super::{Backend, Store, statement};
 use crate::domain::{FoldedRange, ItemId, Micros};
+use crate::failpoint;
 
 const FOLD: &str = include_str!("sql/fold.sql");
 
@@ -119,6 +120,7 @@ impl Store {
         claimed: &[(usize, i64)],
         limit: i64,
     ) -> Result<Folded, FoldError> {
+        failpoint::reach("counter_after_claim").await;
         let folded = match self.backend {
             _ if claimed.is_empty() => Folded::default(),
             Backend::Postgres => fold_postgres(&transaction, claimed, limit).await?,
@@ -127,7 +129,9 @@ impl Store {
         if folded.events == 0 {
             transaction.rollback().await?;
         } else {
+            failpoint::reach("counter_before_commit").await;
             transaction.commit().await?;
+            failpoint::reach("counter_after_commit").await;
         }
         Ok(folded)
     }
@@ -142,6 +146,8 @@ async fn fold_postgres(
     let offsets: Vec<i64> = claimed.iter().map(|(_, offset)| *offset).collect();
     let values = vec![partitions.into(), offsets.into(), limit.into()];
     let rows = transaction.query_all_raw(statement(Backend::Postgres, FOLD, values)).await?;
+    // One statement has read, moved the shards and moved the totals.
+    failpoint::reach("counter_after_totals").await;
     let mut folded = Folded::default();
     for row in &rows {
         if let Some(item) = get::<Option<String>>(row, "item_id")? {
@@ -187,11 +193,14 @@ async fn fold_sqlite(transaction: &DatabaseTransaction, from: i64, limit: i64) -
     );
     transaction.execute_unprepared(SQLITE_SUMS).await?;
     transaction.execute_raw(statement(Backend::Sqlite, &sums, span)).await?;
+    failpoint::reach("counter_after_read").await;
     let version: i64 = Store::sqlite_now() / 1_000;
-    let steps = [(SQLITE_SHARDS, vec![]), (SQLITE_TOTALS, vec![version.into()]), (SQLITE_CHECKPOINT, vec![to.into()])];
-    for (sql, values) in steps {
-        transaction.execute_raw(statement(Backend::Sqlite, sql, values)).await?;
-    }
+    let run = |sql, values| transaction.execute_raw(statement(Backend::Sqlite, sql, values));
+    run(SQLITE_SHARDS, vec![]).await?;
+    failpoint::reach("counter_after_shards").await;
+    run(SQLITE_TOTALS, vec![version.into()]).await?;
+    failpoint::reach("counter_after_totals").await;
+    run(SQLITE_CHECKPOINT, vec![to.into()]).await?;
     let changed = statement(Backend::Sqlite, "SELECT item_id FROM temp.fold_sum", vec![]);
     let changed = transaction.query_all_raw(changed).await?;
     let items = changed.iter().map(|row| get(row, "item_id").map(ItemId::from_row));

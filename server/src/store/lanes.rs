@@ -20,6 +20,7 @@ use super::Store;
 use super::batch::{Batch, BatchError, ImportProgress};
 use super::decide::{Answer, Command};
 use crate::error::{Error, ErrorCode, Result, chain};
+use crate::failpoint;
 
 /// Most commands in one transaction.
 pub const BATCH_MAX: usize = 512;
@@ -142,6 +143,7 @@ impl Lane {
             batch.into_iter().map(|queued| (queued.command, queued.reply)).unzip();
         self.stats.batch_size.observe(commands.len() as f64);
         let answers = commit(&self.store, self.partition, &commands, None).await;
+        failpoint::reach("lane_before_answers").await;
         for (reply, answer) in replies.into_iter().zip(answers) {
             // The client may have hung up meanwhile; its command stands.
             let _ = reply.send(answer);

@@ -1,0 +1,97 @@
+//! The settings of the commands beside `serve`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::{DatabaseConfig, JwtConfig};
+
+#[derive(Debug, Clone, Args)]
+pub struct MigrateConfig {
+    #[command(flatten)]
+    pub database: DatabaseConfig,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct TokenConfig {
+    #[command(flatten)]
+    pub jwt: JwtConfig,
+    #[arg(long)]
+    pub user: String,
+    /// `service` may fill the catalogue.
+    #[arg(long, value_parser = ["service"])]
+    pub scope: Option<String>,
+    /// How long it holds: 30s, 15m, 1h, 7d.
+    #[arg(long, default_value = "1h", value_parser = parse_duration)]
+    pub ttl: Duration,
+}
+
+/// The unit of whole-number times in an import.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TimeUnit {
+    S,
+    Ms,
+    Us,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct ImportConfig {
+    #[command(flatten)]
+    pub database: DatabaseConfig,
+    /// CSV (user,item,state,time; a header line is optional) or NDJSON, by the name's ending: .csv, .ndjson, .jsonl.
+    pub file: PathBuf,
+    /// The unit of times that are whole numbers since 1970; RFC 3339 needs none.
+    #[arg(long, default_value = "us")]
+    pub time_unit: TimeUnit,
+    /// Leave bad lines out instead of importing nothing.
+    #[arg(long)]
+    pub skip_bad_lines: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct SeedConfig {
+    #[command(flatten)]
+    pub database: DatabaseConfig,
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub users: u32,
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub items: u32,
+    #[arg(long, default_value_t = 100_000)]
+    pub likes: u64,
+    /// The same number makes the same data.
+    #[arg(long, default_value_t = 1)]
+    pub random_seed: u64,
+}
+
+/// A whole number and a unit: `30s`, `15m`, `1h`, `7d`.
+pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let number: u64 = number.parse().map_err(|_| "a number and a unit, such as 15m".to_owned())?;
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => return Err("the units are s, m, h and d".to_owned()),
+    };
+    let seconds = number.checked_mul(seconds).filter(|seconds| *seconds > 0);
+    seconds.map(Duration::from_secs).ok_or_else(|| "longer than nothing and shorter than for ever".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_a_number_and_a_unit() {
+        assert_eq!(parse_duration("15m"), Ok(Duration::from_secs(900)));
+        assert!(
+            parse_duration("0s").is_err()
+                && parse_duration("15").is_err()
+                && parse_duration("h").is_err()
+                && parse_duration("-1s").is_err()
+        );
+    }
+}
