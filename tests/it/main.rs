@@ -11,7 +11,9 @@ mod commands;
 mod counts;
 mod faults;
 mod fixtures;
+mod fold;
 mod friends;
+mod grouping;
 mod idempotency;
 mod import;
 mod lists;
@@ -32,7 +34,9 @@ fn main() -> ExitCode {
         counts::tests(),
         faults::tests(),
         fixtures::tests(),
+        fold::tests(),
         friends::tests(),
+        grouping::tests(),
         idempotency::tests(),
         import::tests(),
         lists::tests(),

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use sea_orm::{ConnectionTrait, DatabaseConnection, Statement, TryGetable};
+use sea_orm::{
+    ConnectionTrait, DatabaseConnection, DatabaseTransaction, SqliteTransactionMode, Statement, TransactionOptions,
+    TransactionTrait, TryGetable,
+};
 use tempfile::TempDir;
 
 use crate::postgres::{Postgres, connect};
@@ -104,7 +107,43 @@ impl Sql {
         self.connection.execute_unprepared(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 
+    /// A session inside a transaction: what another process has begun and not ended. No time-out ends it.
+    pub async fn begin(&self) -> Session {
+        let is_sqlite = self.connection.get_database_backend() == sea_orm::DbBackend::Sqlite;
+        let sqlite_transaction_mode = is_sqlite.then_some(SqliteTransactionMode::Immediate);
+        let options = TransactionOptions { sqlite_transaction_mode, ..Default::default() };
+        Session { transaction: self.connection.begin_with_options(options).await.expect("a transaction begins") }
+    }
+
     pub async fn close(self) {
         self.connection.close().await.expect("an open connection can be closed");
+    }
+}
+
+/// A transaction of the fixtures' own.
+#[derive(Debug)]
+pub struct Session {
+    transaction: DatabaseTransaction,
+}
+
+impl Session {
+    pub async fn execute(&self, sql: &str) {
+        self.transaction.execute_unprepared(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+
+    /// The one number that `sql` asks for.
+    pub async fn number(&self, sql: &str) -> i64 {
+        let statement = Statement::from_string(self.transaction.get_database_backend(), sql);
+        let row = self.transaction.query_one_raw(statement).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        let row = row.unwrap_or_else(|| panic!("no row: {sql}"));
+        row.try_get_by_index(0).unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+
+    pub async fn commit(self) {
+        self.transaction.commit().await.expect("the transaction commits");
+    }
+
+    pub async fn rollback(self) {
+        self.transaction.rollback().await.expect("the transaction rolls back");
     }
 }

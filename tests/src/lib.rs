@@ -1,6 +1,7 @@
 //! Fixtures: throwaway servers, clients, the app, and what must hold after every test.
 
 pub mod app;
+pub mod bare;
 pub mod binary;
 pub mod client;
 pub mod database;
@@ -9,6 +10,7 @@ pub mod invariants;
 pub mod ports;
 pub mod postgres;
 pub mod process;
+pub mod property;
 pub mod proxy;
 pub mod redis;
 pub mod seeded;
