@@ -19,6 +19,7 @@ mod import;
 mod lists;
 mod log;
 mod lost_commit;
+mod model;
 mod plans;
 mod reactions;
 mod subscriptions;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         lists::tests(),
         log::tests(),
         lost_commit::tests(),
+        model::tests(),
         plans::tests(),
         reactions::tests(),
         subscriptions::tests(),
