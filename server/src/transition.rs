@@ -22,6 +22,7 @@ pub fn transition(old: ReactionState, new: ReactionState) -> Option<Deltas> {
 mod tests {
     use super::*;
     use ReactionState::{Dislike, Like, None};
+    use proptest::prelude::*;
 
     #[test]
     fn each_row_of_the_transition_table() {
@@ -38,6 +39,31 @@ mod tests {
         }
         for state in [None, Like, Dislike] {
             assert_eq!(transition(state, state), Option::None);
+        }
+    }
+
+    fn state() -> impl Strategy<Value = ReactionState> {
+        prop_oneof![Just(None), Just(Like), Just(Dislike)]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: Option::None, ..ProptestConfig::default() })]
+
+        /// Whatever path leads to a state, the deltas along it sum to what that state counts.
+        #[test]
+        fn deltas_along_a_path_sum_to_its_end(path in proptest::collection::vec(state(), 0..40)) {
+            let (mut at, mut likes, mut dislikes) = (None, 0, 0);
+            for wanted in path {
+                let flip = transition(at, wanted);
+                prop_assert_eq!(flip.is_none(), at == wanted, "no flip where the state is there already, else one");
+                if let Some(deltas) = flip {
+                    prop_assert_ne!((deltas.like, deltas.dislike), (0, 0));
+                    likes += deltas.like;
+                    dislikes += deltas.dislike;
+                }
+                at = wanted;
+                prop_assert_eq!((likes, dislikes), (i16::from(at == Like), i16::from(at == Dislike)));
+            }
         }
     }
 }

@@ -129,8 +129,15 @@ impl Decision {
 /// Decides all commands against `found`; events take offsets from `next_offset` on, times never fall below `last_at`.
 pub(super) fn decide(commands: &[Command], found: Found, next_offset: i64, last_at: Micros) -> Decision {
     let at = found.now.max(last_at);
-    let mut batch =
-        Batch { base_versions: HashMap::new(), events: Vec::new(), new_records: Vec::new(), next_offset, at, found };
+    let mut batch = Batch {
+        found,
+        base_versions: HashMap::new(),
+        events: Vec::new(),
+        new_records: Vec::new(),
+        new_items: Vec::new(),
+        next_offset,
+        at,
+    };
     let answers = commands.iter().map(|command| batch.take(command)).collect();
     batch.finish(answers)
 }
@@ -141,6 +148,7 @@ struct Batch {
     base_versions: HashMap<(UserId, ItemId), i64>,
     events: Vec<EventWrite>,
     new_records: Vec<(UserId, String)>,
+    new_items: Vec<ItemId>,
     next_offset: i64,
     at: Micros,
 }
@@ -223,6 +231,11 @@ impl Batch {
         self.next_offset += 1;
         self.base_versions.entry(key.clone()).or_insert(current.version);
         self.found.rows.insert(key, row);
+        if !self.found.items.contains_key(&command.item) {
+            // Known and open to the commands that follow, as it is to the next batch.
+            self.found.items.insert(command.item.clone(), true);
+            self.new_items.push(command.item.clone());
+        }
         self.events.push(EventWrite {
             offset: row.event_offset,
             user: command.user.clone(),
@@ -266,11 +279,8 @@ impl Batch {
             Some(RecordWrite { user, key, fingerprint: record.fingerprint, answer: record.answer })
         });
         let records = records.collect();
-        let unknown = self.events.iter().map(|event| &event.item).filter(|item| !self.found.items.contains_key(*item));
-        let mut new_items: Vec<_> = unknown.cloned().collect();
-        new_items.sort();
-        new_items.dedup();
-        Decision { answers, rows, events: self.events, records, new_items, at: self.at }
+        self.new_items.sort();
+        Decision { answers, rows, events: self.events, records, new_items: self.new_items, at: self.at }
     }
 }
 

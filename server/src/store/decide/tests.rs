@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::domain::ReactionState::{Dislike, Like, None as Nothing};
 
@@ -90,4 +92,118 @@ fn times_never_fall_below_the_last_event() {
     let commands = [command("ana", "post:1", Like, None)];
     let found = Found { now: 10, ..Found::default() };
     assert_eq!(decide(&commands, found, 1, 99).at, 99);
+}
+
+#[test]
+fn an_item_that_an_import_brings_is_known_to_the_rest_of_its_batch() {
+    let mut import = command("ana", "post:1", Like, None);
+    import.from = Source::Import { reacted_at: 5 };
+    let mut tap = command("ben", "post:1", Like, None);
+    tap.from = Source::User { unknown_items: UnknownItems::Refused };
+    let decision = decide(&[import, tap], Found::default(), 1, 0);
+    assert_eq!(codes(&decision), [None, None], "as in the next batch");
+    assert_eq!(decision.new_items.len(), 1);
+}
+
+/// All that batches leave behind: rows, events, records and items.
+#[derive(Debug, Default)]
+struct World {
+    rows: HashMap<(UserId, ItemId), OwnReaction>,
+    events: Vec<EventWrite>,
+    records: HashMap<(UserId, String), (String, String)>,
+    items: HashMap<ItemId, bool>,
+    erased: HashSet<UserId>,
+}
+
+impl World {
+    fn found(&self) -> Found {
+        let record = |(key, (fingerprint, answer)): (&(UserId, String), &(String, String))| {
+            (key.clone(), Record { fingerprint: fingerprint.clone(), answer: answer.clone() })
+        };
+        Found {
+            records: self.records.iter().map(record).collect(),
+            rows: self.rows.clone(),
+            items: self.items.clone(),
+            erased: self.erased.clone(),
+            now: 1_000,
+        }
+    }
+
+    /// Decides a batch and writes it, as the store's statements would. A batch that cannot be written fails.
+    fn commit(&mut self, commands: &[Command]) -> Vec<String> {
+        let next_offset = self.events.len() as i64 + 1;
+        let decision = decide(commands, self.found(), next_offset, 0);
+        for row in decision.rows {
+            let key = (row.user, row.item);
+            let before = self.rows.insert(key, row.row).map_or(0, |before| before.version);
+            assert_eq!(before, row.base_version, "the guard of a row is the version that was read");
+        }
+        for (event, offset) in decision.events.into_iter().zip(next_offset..) {
+            assert_eq!(event.offset, offset, "offsets have no gaps");
+            self.events.push(event);
+        }
+        for record in decision.records {
+            let before = self.records.insert((record.user, record.key), (record.fingerprint, record.answer));
+            assert!(before.is_none(), "a key is stored once");
+        }
+        for item in decision.new_items {
+            assert!(self.items.insert(item, true).is_none(), "a new item is new");
+        }
+        let shown = |answer: Result<Answer>| match answer {
+            Ok(answer) => format!("{answer:?}"),
+            Err(refusal) => refusal.code().to_string(),
+        };
+        decision.answers.into_iter().map(shown).collect()
+    }
+}
+
+fn any_command(unknown_items: UnknownItems) -> impl Strategy<Value = Command> {
+    let state = prop_oneof![Just(Nothing), Just(Like), Just(Dislike)];
+    let user = prop_oneof![8 => Just("ana"), 8 => Just("ben"), 1 => Just("gone")];
+    let item = prop_oneof![4 => Just("open"), 2 => Just("closed"), 2 => Just("new")];
+    let key = proptest::option::of(prop_oneof![Just("k"), Just("l"), Just("m")]);
+    let import = proptest::option::weighted(0.2, 900_i64..1_100);
+    (user, item, state, key, import).prop_map(move |(user, item, state, key, import)| {
+        let mut command = command(user, item, state, key);
+        command.from = match import {
+            Some(reacted_at) => Source::Import { reacted_at },
+            None => Source::User { unknown_items },
+        };
+        command
+    })
+}
+
+/// Commands with lengths of the batches that they come in.
+fn batches() -> impl Strategy<Value = (Vec<Command>, Vec<usize>)> {
+    let unknown_items = prop_oneof![Just(UnknownItems::Welcome), Just(UnknownItems::Refused)];
+    let lengths = proptest::collection::vec(1..12_usize, 0..8);
+    (unknown_items.prop_flat_map(|rule| proptest::collection::vec(any_command(rule), 1..40)), lengths)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_grouping_ends_as_one_command_at_a_time((commands, lengths) in batches()) {
+        let world = || World {
+            items: ["open", "closed"].map(|id| (ItemId::parse(id).expect("a good id"), id == "open")).into(),
+            erased: [UserId::parse("gone").expect("a good id")].into(),
+            ..World::default()
+        };
+        let mut apart = world();
+        let answers_apart: Vec<_> = commands.chunks(1).flat_map(|one| apart.commit(one)).collect();
+        let (mut together, mut answers_together) = (world(), Vec::new());
+        let mut rest = commands.as_slice();
+        for length in lengths {
+            let (batch, later) = rest.split_at(length.min(rest.len()));
+            answers_together.extend(together.commit(batch));
+            rest = later;
+        }
+        answers_together.extend(together.commit(rest));
+        prop_assert_eq!(answers_together, answers_apart);
+        prop_assert_eq!(together.rows, apart.rows);
+        prop_assert_eq!(together.events, apart.events);
+        prop_assert_eq!(together.records, apart.records);
+        prop_assert_eq!(together.items, apart.items);
+    }
 }
