@@ -9,6 +9,7 @@ mod bad_input;
 mod cluster;
 mod commands;
 mod counts;
+mod failpoints;
 mod faults;
 mod fixtures;
 mod fold;
@@ -16,12 +17,15 @@ mod friends;
 mod grouping;
 mod idempotency;
 mod import;
+mod killed;
+mod late;
 mod lists;
 mod log;
 mod lost_commit;
 mod model;
 mod plans;
 mod reactions;
+mod stopped;
 mod subscriptions;
 mod taps;
 mod viewers;
@@ -33,6 +37,7 @@ fn main() -> ExitCode {
         cluster::tests(),
         commands::tests(),
         counts::tests(),
+        failpoints::tests(),
         faults::tests(),
         fixtures::tests(),
         fold::tests(),
@@ -40,12 +45,15 @@ fn main() -> ExitCode {
         grouping::tests(),
         idempotency::tests(),
         import::tests(),
+        killed::tests(),
+        late::tests(),
         lists::tests(),
         log::tests(),
         lost_commit::tests(),
         model::tests(),
         plans::tests(),
         reactions::tests(),
+        stopped::tests(),
         subscriptions::tests(),
         taps::tests(),
         viewers::tests(),

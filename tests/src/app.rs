@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,6 +10,7 @@ use clap::Parser;
 use likewise_server::app::Node;
 use likewise_server::config::{Cli, Command};
 
+use crate::binary::ServerProcess;
 use crate::client::Client;
 use crate::database::{Database, Sql};
 use crate::invariants;
@@ -181,6 +183,15 @@ impl App {
     /// The settings of every node, for a process of its own.
     pub fn settings(&self) -> Vec<(String, String)> {
         self.settings.clone()
+    }
+
+    /// A node in a process of its own, with settings that only it has. `failpoints` says where it dies, stops or loses.
+    pub fn start_process(&self, folder: &Path, settings: &[(&str, &str)], failpoints: &str) -> ServerProcess {
+        let mut all = self.settings.clone();
+        apply(&mut all, settings);
+        let arguments: Vec<_> = all.into_iter().flat_map(|(flag, value)| [flag, value]).collect();
+        let arguments: Vec<_> = ["serve".to_owned()].into_iter().chain(arguments).collect();
+        ServerProcess::start_with(folder, &arguments, &[("FAILPOINTS", failpoints)])
     }
 
     pub fn http(&self) -> reqwest::Client {

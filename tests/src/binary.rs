@@ -108,9 +108,15 @@ pub struct ServerProcess {
 impl ServerProcess {
     /// Starts `likewise` on a free port in the place of the argument `127.0.0.1:0`, and waits until it listens.
     pub fn start<S: AsRef<str>>(folder: &Path, arguments: &[S]) -> Self {
+        Self::start_with(folder, arguments, &[])
+    }
+
+    /// As `start`, with variables.
+    pub fn start_with<S: AsRef<str>>(folder: &Path, arguments: &[S], variables: &[(&str, &str)]) -> Self {
         let address = format!("127.0.0.1:{}", ports::free());
         let arguments: Vec<_> = arguments.iter().map(|word| word.as_ref().replace("127.0.0.1:0", &address)).collect();
         let mut command = command(folder, &arguments);
+        command.envs(variables.iter().copied());
         let output = |name| File::create(folder.join(name)).expect("a file");
         command.stdout(output("serve.out")).stderr(output("serve.log"));
         let leftovers = folder.join("serve.out");
@@ -141,6 +147,11 @@ impl ServerProcess {
 
     pub fn signal(&self, signal: Signal) {
         self.process.signal(signal);
+    }
+
+    /// True from SIGSTOP to SIGCONT, whoever sent them.
+    pub fn is_stopped(&self) -> bool {
+        self.process.is_stopped()
     }
 
     /// Sends `signal` and returns the exit code, `None` where the signal ended it. Blocks the thread.

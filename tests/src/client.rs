@@ -116,18 +116,26 @@ impl Client {
         payload(verb, response)
     }
 
+    /// A tap by `setReaction`, where the connection itself may fail.
+    pub async fn try_tap(
+        &self,
+        item: &str,
+        reaction: Reaction,
+        key: Option<&str>,
+    ) -> reqwest::Result<Result<Payload, Failure>> {
+        let input = json!({ "itemId": item, "reaction": reaction, "idempotencyKey": key });
+        let document = mutation("setReaction", "SetReactionInput");
+        Ok(payload("setReaction", self.try_query(&document, json!({ "input": input })).await?))
+    }
+
     /// A tap with its key, sent again for as long as the server asks for it or cannot be reached: what an app does.
     pub async fn tap_until_done(&self, item: &str, reaction: Reaction, key: &str) -> Payload {
-        let document = mutation("setReaction", "SetReactionInput");
-        let input = json!({ "itemId": item, "reaction": reaction, "idempotencyKey": key });
         let mut last = String::new();
         for _ in 0..RETRIES {
-            match self.try_query(&document, json!({ "input": &input })).await {
-                Ok(response) => match payload("setReaction", response) {
-                    Ok(payload) => return payload,
-                    Err(failure) if failure.retryable == Some(true) => last = format!("{failure:?}"),
-                    Err(failure) => panic!("{reaction:?} {item} {key}: {failure:?}"),
-                },
+            match self.try_tap(item, reaction, Some(key)).await {
+                Ok(Ok(payload)) => return payload,
+                Ok(Err(failure)) if failure.retryable == Some(true) => last = format!("{failure:?}"),
+                Ok(Err(failure)) => panic!("{reaction:?} {item} {key}: {failure:?}"),
                 Err(error) => last = format!("{error:?}"),
             }
             crate::wait::outage(std::time::Duration::from_millis(100)).await;

@@ -62,6 +62,12 @@ impl Process {
         kill(Pid::from_raw(id), signal).unwrap_or_else(|error| panic!("{signal} to {}: {error}", self.name));
     }
 
+    /// True from SIGSTOP to SIGCONT. Linux says so in the third word of `stat`, after the name in brackets.
+    pub fn is_stopped(&self) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
+        stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('T'))
+    }
+
     /// The exit status, where the process has ended.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("a child of this process can be waited for")
