@@ -43,8 +43,7 @@ pub use active::from_environment;
 
 #[cfg(feature = "failpoints")]
 mod active {
-    use nix::sys::signal::{Signal, kill};
-    use nix::unistd::Pid;
+    use nix::sys::signal::{Signal, raise};
 
     #[derive(Default)]
     pub(super) struct Action {
@@ -63,7 +62,9 @@ mod active {
     }
 
     fn carry_out(argument: &str) -> Action {
-        let signal = |signal| kill(Pid::this(), signal).expect("a process may signal itself");
+        // To this thread, which is then the first to take it: sent to the process, another thread takes it, and this
+        // one may come as far as its COMMIT before all are stopped.
+        let signal = |signal| raise(signal).expect("a process may signal itself");
         match argument.split_once(' ').unwrap_or((argument, "")) {
             ("kill", "") => signal(Signal::SIGKILL),
             ("stop", "") => signal(Signal::SIGSTOP),

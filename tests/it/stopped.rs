@@ -126,8 +126,18 @@ async fn tap(nodes: &[Client], item: &str, round: usize) -> Duration {
     start.elapsed()
 }
 
-async fn stops(process: &ServerProcess) {
+/// Waits until the process has stopped itself, and sees that the transaction it stopped in is open. `pool` is the name
+/// of its connection.
+async fn stops(process: &ServerProcess, app: &App, pool: &str) {
     until_true("the process stops itself", SOON * 3, async || process.is_stopped()).await;
+    let open = format!(
+        "SELECT count(*) FROM pg_stat_activity
+         WHERE datname = current_database() AND application_name = '{pool}' AND state = 'idle in transaction'
+           AND state_change < clock_timestamp() - interval '200 ms'"
+    );
+    let sql = app.sql().await;
+    until_true("its transaction stands idle", SOON, async || sql.number(&open).await > 0).await;
+    sql.close().await;
 }
 
 async fn a_worker_stopped_in_its_fold_holds_nobody_up(app: &App) {
@@ -136,7 +146,7 @@ async fn a_worker_stopped_in_its_fold_holds_nobody_up(app: &App) {
     let place = "counter_after_totals=3*off->1*return(stop)";
     let worker = app.start_process(folder.path(), &[("--role", "worker")], place);
     let people = People::start(&[app.node(node)]);
-    stops(&worker).await;
+    stops(&worker, app, "likewise-pipeline").await;
     let since = Instant::now();
     let longest = people.finish(app).await;
     let took = since.elapsed();
@@ -154,7 +164,7 @@ async fn a_node_stopped_in_its_batch_holds_nobody_up(app: &App) {
     let node = app.start_node(&[]).await;
     let stopped = app.start_process(folder.path(), &[], "lane_after_events=40*off->1*return(stop)");
     let people = People::start(&[app.node(node), Client::new(app.http(), &stopped.address)]);
-    stops(&stopped).await;
+    stops(&stopped, app, "likewise-lanes").await;
     let since = Instant::now();
     people.go_on(2).await;
     let took = since.elapsed();
@@ -179,7 +189,7 @@ async fn stretches_folded_again_beside_a_stopped_worker_count_once(app: &App) {
     let stop = Arc::new(AtomicBool::new(false));
     let again = tokio::spawn(fold_again(app.database.url(), Arc::clone(&stop)));
     for length in STOPS {
-        stops(&worker).await;
+        stops(&worker, app, "likewise-pipeline").await;
         outage(length).await;
         worker.signal(Signal::SIGCONT);
     }
