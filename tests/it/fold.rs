@@ -12,6 +12,7 @@ use likewise_tests::{on_both, property};
 use proptest::prelude::*;
 
 const CASES: u32 = 150;
+const HOUR_MS: i64 = 3_600_000;
 
 pub(crate) fn tests() -> Vec<Test> {
     vec![on_both!(any_folds_of_any_log_give_its_sums).without_nodes()]
@@ -31,6 +32,8 @@ enum Step {
         back: i64,
         limit: i64,
     },
+    /// The clock is an hour behind from here on, as far as the versions can tell.
+    SetClockBack,
     /// The counters are written anew, as a heal or a rebuild does: all in the first shard, the others from there on.
     Rewrite,
 }
@@ -43,6 +46,7 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (among(), 1..30_i64).prop_map(|(among, limit)| Step::Fold { among, limit }),
         4 => (among(), 1..40_i64, 1..40_i64).prop_map(|(among, back, limit)| Step::FoldAgain { among, back, limit }),
         1 => Just(Step::Rewrite),
+        1 => Just(Step::SetClockBack),
     ]
 }
 
@@ -141,6 +145,9 @@ async fn any_folds_of_any_log_give_its_sums(app: &App) {
         let mut versions = BTreeMap::new();
         for step in &steps {
             let changed = take(&bare, &mut log, step).await;
+            if matches!(step, Step::SetClockBack) {
+                versions.values_mut().for_each(|version| *version += HOUR_MS);
+            }
             check(&bare, &log, &mut versions, &changed).await;
         }
         // To the end, so that the case leaves counts that are those of the rows.
@@ -184,6 +191,10 @@ async fn take(bare: &Bare, log: &mut Log, step: &Step) -> BTreeSet<String> {
         Step::FoldAgain { among, back, limit } => {
             let folded = bare.store.fold_again(claim(among.as_deref()), *back, *limit).await.expect("a fold");
             compare(&folded, log.fold(among.as_deref(), *back, *limit), step)
+        }
+        Step::SetClockBack => {
+            bare.sql.execute(&format!("UPDATE item_count SET version = version + {HOUR_MS}")).await;
+            BTreeSet::new()
         }
         Step::Rewrite => {
             rewrite(bare).await;

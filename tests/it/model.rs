@@ -16,7 +16,7 @@ mod truth;
 
 use truth::{Stored, Truth};
 
-const CASES: u32 = 60;
+const CASES: u32 = 100;
 const USERS: u8 = 5;
 const ITEMS: u8 = 3;
 /// So few that they are used again, for the same request and for others.
@@ -86,12 +86,12 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         10 => tap.prop_map(|(user, item, wanted, short, key)| Op::Tap { user, item, wanted, short, key }),
         3 => (user.clone(), 0..4_usize).prop_map(|(user, back)| Op::Retry { user, back }),
-        2 => (item.clone(), any::<bool>()).prop_map(|(item, open)| Op::Upsert { item, open }),
+        2 => (item.clone(), proptest::bool::weighted(0.7)).prop_map(|(item, open)| Op::Upsert { item, open }),
         1 => (user.clone(), friends).prop_map(|(user, friends)| Op::Befriend { user, friends }),
         3 => viewer.clone().prop_map(|viewer| Op::Read { viewer }),
         1 => Just(Op::Drain),
-        1 => (item.clone(), page.clone()).prop_map(|(item, (size, backward))| Op::Likers { item, size, backward }),
-        1 => (user, page).prop_map(|(user, (size, backward))| Op::LikedItems { user, size, backward }),
+        2 => (item.clone(), page.clone()).prop_map(|(item, (size, backward))| Op::Likers { item, size, backward }),
+        2 => (user, page).prop_map(|(user, (size, backward))| Op::LikedItems { user, size, backward }),
         1 => (viewer, item, 0..4_usize).prop_map(|(viewer, item, first)| Op::FriendLikers { viewer, item, first }),
     ]
 }

@@ -10,6 +10,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::app::{App, Backend, Setup};
+use crate::property;
 use crate::services::Services;
 
 /// Tests at once, where the command line does not say.
@@ -211,6 +212,9 @@ static PANICS: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
 fn record_panics() {
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
+        if property::shrinks_here() {
+            return;
+        }
         usual(info);
         let thread = std::thread::current().name().unwrap_or_default().to_owned();
         PANICS.lock().expect("no holder panics").push((thread, format!("a task panicked: {info}")));

@@ -1,5 +1,6 @@
 //! Properties of what runs: random cases, and of one that fails the smallest that still does.
 
+use std::cell::Cell;
 use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
@@ -12,6 +13,15 @@ use crate::seeded;
 /// Runs of a failing case while it is made smaller; then the smallest so far is shown.
 const SHRINK_MAX: u32 = 300;
 
+thread_local! {
+    static SHRINKS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// True on a thread whose panics are those of a case that is made smaller: only the last is worth showing.
+pub fn shrinks_here() -> bool {
+    SHRINKS.get()
+}
+
 /// Runs `property` on so many random values; one fails where it panics. The seed is printed, and since a value is run
 /// again and again while it shrinks, each run must begin with ids or a store of its own.
 pub async fn holds<S: Strategy>(test: &str, cases: u32, values: S, mut property: impl AsyncFnMut(S::Value)) {
@@ -21,7 +31,9 @@ pub async fn holds<S: Strategy>(test: &str, cases: u32, values: S, mut property:
     for case in 1..=cases {
         let mut tree = values.new_tree(&mut runner).expect("these strategies reject nothing");
         if let Err(failure) = run(&mut property, tree.current()).await {
+            SHRINKS.set(true);
             let (smallest, failure) = shrink(&mut tree, failure, &mut property).await;
+            SHRINKS.set(false);
             panic!("{test}: case {case} of {cases} fails; the smallest like it is {smallest:#?}\n{failure}");
         }
     }
