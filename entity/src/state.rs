@@ -53,4 +53,21 @@ impl Origin {
             Self::Import => 1,
         }
     }
+
+    /// The origin of a stored number; nothing else is ever written.
+    pub fn from_code(code: i16) -> Option<Self> {
+        match code {
+            0 => Some(Self::User),
+            1 => Some(Self::Import),
+            _ => None,
+        }
+    }
+
+    /// The word where events are printed.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::User => "USER",
+            Self::Import => "IMPORT",
+        }
+    }
 }

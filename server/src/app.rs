@@ -14,7 +14,9 @@ use crate::config::{CatalogSetting, DatabaseConfig, JwtConfig, LikersSetting, Ro
 use crate::error::{Error, ErrorCode, chain};
 use crate::lifecycle::Lifecycle;
 use crate::pipeline::counter::Counter;
+use crate::pipeline::retention::Retention;
 use crate::realtime::{self, Bus, Hub, RedisBus};
+use crate::relay::RelayError;
 use crate::service::refresh::Refresher;
 use crate::service::{Catalog, LikersVisibility, Rules, Service};
 use crate::store::catalog::CatalogWriter;
@@ -25,7 +27,7 @@ use crate::telemetry::{Metrics, Reading, ReadingKind, Stats};
 mod commands;
 mod demo;
 
-pub use commands::{import, migrate, seed, token};
+pub use commands::{events, import, migrate, seed, token};
 
 /// Why a node or a command did not start.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +38,8 @@ pub enum StartError {
     Failed(#[from] Error),
     #[error(transparent)]
     Bulk(#[from] bulk::BulkError),
+    #[error(transparent)]
+    Relay(#[from] RelayError),
 }
 
 /// A running node.
@@ -72,6 +76,8 @@ impl Node {
             let window = Duration::from_millis(config.fold_window_ms);
             let counter = Counter::new(store.clone(), bus.clone(), window, stats.counter.clone());
             lifecycle.spawn("counter", work.clone(), counter.run(work.clone()));
+            let retention = Retention::new(store.clone(), config.log_retention, stats.retention.clone());
+            lifecycle.spawn("retention", work.clone(), endless(retention.run(work.clone())));
         }
         let gauges = Arc::new(Gauges::default());
         let metrics = metrics(&stats, &store, &bus, &gauges);
@@ -116,17 +122,25 @@ async fn endless(task: impl Future<Output = ()>) -> Result<(), std::convert::Inf
 }
 
 async fn open_store(config: &ServeConfig) -> Result<Store, StartError> {
-    connect_current(&config.database, config.read_connections).await
+    let settings = StoreSettings {
+        url: config.database.database_url.clone(),
+        read_connections: config.read_connections,
+        lane_connections: config.lane_connections,
+    };
+    current(Store::connect(&settings).await?, &config.database).await
 }
 
 async fn connect(config: &DatabaseConfig, read_connections: u32) -> Result<Store, StartError> {
-    let settings = StoreSettings { url: config.database_url.clone(), read_connections };
-    Ok(Store::connect(&settings).await?)
+    Ok(Store::connect(&StoreSettings::new(&config.database_url, read_connections)).await?)
 }
 
-/// A store whose schema is up to date. SQLite has no operator, so it migrates itself.
+/// A store whose schema is up to date.
 async fn connect_current(config: &DatabaseConfig, read_connections: u32) -> Result<Store, StartError> {
-    let mut store = connect(config, read_connections).await?;
+    current(connect(config, read_connections).await?, config).await
+}
+
+/// The same store, once its schema is up to date. SQLite has no operator, so it migrates itself.
+async fn current(mut store: Store, config: &DatabaseConfig) -> Result<Store, StartError> {
     if !config.is_postgres() {
         store.migrate(config.new_partitions()).await?;
     } else if store.is_behind().await? {
@@ -233,11 +247,17 @@ fn metrics(stats: &Stats, store: &Store, bus: &Bus, gauges: &Arc<Gauges>) -> Arc
     Arc::new(move || metrics.render())
 }
 
-/// What went wrong on one line, and the exit code that says which kind it is: 64 for a wrong setting, else 1.
+/// What went wrong on one line, and the exit code that says which kind it is: 64 for a wrong setting, 4 for events that
+/// are not in the log, else 1.
 pub fn explain(error: &StartError) -> (String, u8) {
     match error {
         StartError::Setting(setting) => (setting.to_string(), 64),
         StartError::Failed(failed) => (chain(failed), 1),
         StartError::Bulk(failed) => (chain(failed), 1),
+        StartError::Relay(
+            absent @ (RelayError::Removed { .. } | RelayError::Gap { .. } | RelayError::PastEnd { .. }),
+        ) => (chain(absent), 4),
+        StartError::Relay(wrong @ RelayError::NoPartition(_)) => (format!("--from: {wrong}"), 64),
+        StartError::Relay(failed) => (chain(failed), 1),
     }
 }

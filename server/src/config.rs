@@ -3,15 +3,20 @@
 //! Each setting is a flag and a variable `LIKEWISE_…` of the same name.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 mod commands;
 
+use commands::parse_duration;
 pub use commands::*;
 
 /// Shortest secret for HS256, in bytes: the width of the hash.
 pub const SECRET_MIN_BYTES: usize = 32;
+/// Shortest retention of the log. A lane that lost the reply to a COMMIT looks its batch up in the log, and a reader of
+/// a copy of counts the events past it: both within seconds.
+const LOG_RETENTION_MIN: Duration = Duration::from_secs(60);
 
 /// Likes as a service: exact counts, writes that are safe to retry, live updates.
 #[derive(Debug, Parser)]
@@ -38,6 +43,8 @@ pub enum Command {
     Token(TokenConfig),
     /// Import an existing like table, CSV or NDJSON: user, item, state, time.
     Import(ImportConfig),
+    /// Print the event log as lines of JSON, each partition in order and without gaps.
+    Events(EventsConfig),
     /// Fill the database with trial data.
     Seed(SeedConfig),
 }
@@ -145,6 +152,12 @@ pub struct ServeConfig {
     /// Connections for reads.
     #[arg(long, env = "LIKEWISE_READ_CONNECTIONS", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub read_connections: u32,
+    /// Connections for writes. Each partition of the log uses one at a time; with fewer, batches wait for each other.
+    #[arg(long, env = "LIKEWISE_LANE_CONNECTIONS", default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub lane_connections: u32,
+    /// How long folded events stay in the log: 12h, 7d; at least 60s.
+    #[arg(long, env = "LIKEWISE_LOG_RETENTION", default_value = "7d", value_parser = parse_retention)]
+    pub log_retention: Duration,
     /// Largest request body in bytes.
     #[arg(long, env = "LIKEWISE_MAX_BODY_BYTES", default_value_t = 2 * 1024 * 1024, value_parser = clap::value_parser!(u32).range(1_024..=64 * 1024 * 1024))]
     pub max_body_bytes: u32,
@@ -238,6 +251,13 @@ impl JwtConfig {
     }
 }
 
+/// A duration in which a lane certainly finds its last batch.
+fn parse_retention(text: &str) -> Result<Duration, String> {
+    let retention = parse_duration(text)?;
+    let long_enough = retention >= LOG_RETENTION_MIN;
+    long_enough.then_some(retention).ok_or_else(|| "shorter than 60s".to_owned())
+}
+
 /// A scheme and a host, perhaps with a port, and nothing after; or `*`.
 fn is_origin(text: &str) -> bool {
     let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
@@ -264,7 +284,7 @@ mod tests {
     #[test]
     fn settings_that_cannot_work_are_refused_by_name() {
         let secret = "--jwt-secret=0123456789abcdef0123456789abcdef";
-        let cases: [(&[&str], &str); 10] = [
+        let cases: [(&[&str], &str); 13] = [
             (&[secret, "--database-url=postgres://db/x", "--redis-url=http://r"], "LIKEWISE_REDIS_URL"),
             (&[secret, "--allowed-origins=not an origin"], "LIKEWISE_ALLOWED_ORIGINS"),
             (&[], "LIKEWISE_JWT_SECRET"),
@@ -275,6 +295,9 @@ mod tests {
             (&[secret, "--database-url=mysql://x"], "LIKEWISE_DATABASE_URL"),
             (&[secret, "--database-url=sqlite::memory:"], "LIKEWISE_DATABASE_URL"),
             (&[secret, "--push-interval-ms=-1"], "--push-interval-ms"),
+            (&[secret, "--log-retention=59s"], "--log-retention"),
+            (&[secret, "--log-retention=long"], "--log-retention"),
+            (&[secret, "--lane-connections=0"], "--lane-connections"),
         ];
         for (arguments, setting) in cases {
             let refusal = serve(arguments).expect_err("a wrong setting");
@@ -282,5 +305,6 @@ mod tests {
         }
         assert!(serve(&["--demo"]).is_ok());
         assert!(serve(&[secret]).is_ok());
+        assert!(serve(&[secret, "--log-retention=60s"]).is_ok());
     }
 }

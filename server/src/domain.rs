@@ -54,6 +54,14 @@ pub struct ReactionChange {
     pub version: i64,
 }
 
+/// A place in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogPosition {
+    pub partition: usize,
+    /// From 1.
+    pub offset: i64,
+}
+
 /// The stretch of one partition's log that a fold has added: offsets after `from`, up to and with `to`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FoldedRange {

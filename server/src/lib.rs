@@ -10,6 +10,7 @@ pub mod failpoint;
 pub mod lifecycle;
 pub mod pipeline;
 pub mod realtime;
+pub mod relay;
 pub mod service;
 pub mod store;
 pub mod telemetry;

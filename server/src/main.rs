@@ -1,6 +1,7 @@
 //! The command line: one match, and what each command prints and exits with.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -11,6 +12,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 /// A wrong setting (EX_USAGE).
 const EXIT_SETTING: u8 = 64;
+/// How long threads may take to end after all is done; past it they end with the process.
+const LAST_THREADS_MAX: Duration = Duration::from_millis(500);
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -29,7 +32,10 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(cause) => return fail(&format!("no threads: {cause}"), 1),
     };
-    match runtime.block_on(run(cli.command)) {
+    let ended = runtime.block_on(run(cli.command));
+    // A thread may still wait for a reader of the standard output who does not read.
+    runtime.shutdown_timeout(LAST_THREADS_MAX);
+    match ended {
         Ok(code) => code,
         Err(error) => {
             let (line, code) = app::explain(&error);
@@ -47,6 +53,12 @@ async fn run(command: Command) -> Result<ExitCode, StartError> {
         }
         Command::Schema => print(api::sdl().trim_end()),
         Command::Token(config) => print(&app::token(&config)?),
+        Command::Events(config) => {
+            tokio::select! {
+                printed = app::events(&config) => printed?,
+                () = asked_to_stop() => {}
+            }
+        }
         Command::Import(config) => print(&app::import(&config).await?.to_string()),
         Command::Seed(config) => print(&app::seed(&config).await?.to_string()),
     }

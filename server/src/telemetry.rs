@@ -12,6 +12,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::config::LogFormat;
 use crate::pipeline::counter::CounterStats;
+use crate::pipeline::retention::RetentionStats;
 use crate::service::ServiceStats;
 use crate::service::refresh::RefreshStats;
 use crate::store::lanes::LaneStats;
@@ -34,6 +35,7 @@ pub struct Stats {
     pub counter: CounterStats,
     pub service: ServiceStats,
     pub refresh: RefreshStats,
+    pub retention: RetentionStats,
 }
 
 /// A total or a level that is read when somebody asks for the metrics.
@@ -59,7 +61,7 @@ pub struct Metrics {
 impl Metrics {
     pub fn new(stats: &Stats, readings: Vec<Reading>) -> Self {
         let mut registry = Registry::with_prefix("likewise");
-        let Stats { lanes, counter, service, refresh } = stats.clone();
+        let Stats { lanes, counter, service, refresh, retention } = stats.clone();
         let r = &mut registry;
         r.register("write_duration_seconds", "From a wish to its answer", service.write_duration);
         r.register("writes", "Wishes answered, by outcome", service.writes);
@@ -73,6 +75,9 @@ impl Metrics {
         r.register("folds", "Folds committed by this node", counter.folds);
         r.register("log_lag_events", "Events committed and not folded", refresh.lag_events);
         r.register("watched_rereads", "Times that all watched items were read again", refresh.rereads);
+        r.register("log_events_removed", "Events removed past their retention", retention.events_removed);
+        let help = "Idempotency records removed a day after their answer";
+        r.register("idempotency_records_removed", help, retention.records_removed);
         registry.register_collector(Box::new(Readings(readings)));
         Self { registry: Arc::new(Mutex::new(registry)) }
     }

@@ -7,7 +7,7 @@ use likewise_tests::{binary, harness::Test, plain};
 /// Modules, and `use`s of crates, each with what it may use or where it may stand; `app`, `lib`, `main` and tests may all.
 const TABLE: &str = "api: domain error service; bulk: domain error pipeline realtime store transition;
     config: domain error; domain: error; error: domain; failpoint: error; lifecycle: error;
-    pipeline: domain error failpoint realtime store; realtime: domain error failpoint;
+    pipeline: domain error failpoint realtime store; realtime: domain error failpoint; relay: domain error store;
     service: domain error realtime store transition; store: domain error failpoint transition;
     telemetry: config domain error pipeline service store; transition: domain error;
     use async_graphql: api app; use axum: api app; use fail: failpoint; use redis: realtime/redis; use sea_orm: store";

@@ -2,10 +2,11 @@
 
 use likewise_tests::app::App;
 use likewise_tests::harness::Test;
+use likewise_tests::invariants::{self, Log};
 use likewise_tests::postgres::{Postgres, Shutdown, connect};
 use likewise_tests::redis::Redis;
 use likewise_tests::views::Reaction;
-use likewise_tests::{invariants, on_both, plain};
+use likewise_tests::{on_both, plain};
 use sea_orm::ConnectionTrait;
 
 pub(crate) fn tests() -> Vec<Test> {
@@ -13,6 +14,7 @@ pub(crate) fn tests() -> Vec<Test> {
         plain!(postgres_keeps_its_data_through_a_crash),
         plain!(redis_comes_back_empty_on_its_port),
         on_both!(each_broken_invariant_is_found),
+        on_both!(a_log_that_begins_later_is_in_order_only_where_that_is_expected),
     ]
 }
 
@@ -154,6 +156,59 @@ async fn each_broken_invariant_is_found(app: &App) {
         assert!(broken.iter().any(|line| line.contains(invariant)), "{damage} breaks “{invariant}”, not {broken:?}");
         sql.execute(mending).await;
         assert_eq!(invariants::broken(&sql).await, Vec::<String>::new(), "after {mending}");
+    }
+    sql.close().await;
+}
+
+/// As `DAMAGES`, on a store whose first event was removed.
+const DAMAGES_OF_A_SHORTENED_LOG: &[(&str, &str, &str)] = &[
+    (
+        "the shards and the rows give the counts",
+        "UPDATE item_count SET like_count = like_count + 1",
+        "UPDATE item_count SET like_count = like_count - 1",
+    ),
+    (
+        "from the first that is left",
+        "UPDATE reaction_event SET \"offset\" = 99 WHERE \"offset\" = 3",
+        "UPDATE reaction_event SET \"offset\" = 3 WHERE \"offset\" = 99",
+    ),
+    (
+        "versions run without gaps",
+        "UPDATE reaction_event SET version = 7 WHERE \"offset\" = 2",
+        "UPDATE reaction_event SET version = 1 WHERE \"offset\" = 2",
+    ),
+    (
+        "had its last one before",
+        "UPDATE reaction SET event_offset = 9 WHERE item_id = 'post:1'",
+        "UPDATE reaction SET event_offset = 1 WHERE item_id = 'post:1'",
+    ),
+    (
+        "what its last event says",
+        "UPDATE reaction SET version = version + 1 WHERE item_id = 'post:2'",
+        "UPDATE reaction SET version = version - 1 WHERE item_id = 'post:2'",
+    ),
+];
+
+async fn a_log_that_begins_later_is_in_order_only_where_that_is_expected(app: &App) {
+    app.removes_events();
+    let ana = app.as_user("ana");
+    ana.like("post:1").await;
+    ana.like("post:2").await;
+    ana.set("post:2", Reaction::None).await;
+    app.drained().await;
+    app.stop_node(0).await;
+    let sql = app.sql().await;
+    sql.execute("DELETE FROM reaction_event WHERE \"offset\" = 1").await;
+    let broken = invariants::broken(&sql).await;
+    assert!(broken.iter().any(|line| line.contains("offsets run from 1")), "{broken:?}");
+    let broken = async || invariants::broken_with(&sql, Log::BeginsLater).await;
+    assert_eq!(broken().await, Vec::<String>::new());
+    for (invariant, damage, mending) in DAMAGES_OF_A_SHORTENED_LOG {
+        sql.execute(damage).await;
+        let found = broken().await;
+        assert!(found.iter().any(|line| line.contains(invariant)), "{damage} breaks “{invariant}”, not {found:?}");
+        sql.execute(mending).await;
+        assert_eq!(broken().await, Vec::<String>::new(), "after {mending}");
     }
     sql.close().await;
 }

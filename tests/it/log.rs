@@ -30,7 +30,7 @@ pub(crate) fn tests() -> Vec<Test> {
 }
 
 async fn store(app: &App) -> Store {
-    let settings = StoreSettings { url: app.database.url(), read_connections: 2 };
+    let settings = StoreSettings::new(app.database.url(), 2);
     Store::connect(&settings).await.expect("a store beside the node's")
 }
 

@@ -202,7 +202,7 @@ async fn stretches_folded_again_beside_a_stopped_worker_count_once(app: &App) {
 /// Folds changing subsets of the partitions until `stop`; returns the events that were handed over once more.
 async fn fold_again(url: String, stop: Arc<AtomicBool>) -> u64 {
     let mut random = seeded::rng("stretches_folded_again_beside_a_stopped_worker");
-    let store = Store::connect(&StoreSettings { url, read_connections: 2 }).await.expect("a store");
+    let store = Store::connect(&StoreSettings::new(url, 2)).await.expect("a store");
     let mut events = 0;
     while !stop.load(Ordering::Relaxed) {
         let among: Vec<usize> = (0..store.partitions()).filter(|_| random.random_bool(0.6)).collect();

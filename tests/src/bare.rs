@@ -30,7 +30,7 @@ pub struct Bare {
 impl Bare {
     /// Opens a database that no node serves, and makes its schema where there is none.
     pub async fn open(database: &Database) -> Self {
-        let settings = StoreSettings { url: database.url(), read_connections: 2 };
+        let settings = StoreSettings::new(database.url(), 2);
         let mut store = Store::connect(&settings).await.expect("a store");
         if store.partitions() == 0 {
             store.migrate(if database.is_postgres() { PARTITIONS } else { 1 }).await.expect("a schema");

@@ -94,7 +94,8 @@ pub fn run_with<S: AsRef<str>>(folder: &Path, arguments: &[S], variables: &BTree
     Output { code: status.code(), stdout: text(out), stderr: text(err) }
 }
 
-fn command<S: AsRef<str>>(folder: &Path, arguments: &[S]) -> Command {
+/// The command to be started in `folder`, in an empty environment but for `PATH` and `HOME`.
+pub fn command<S: AsRef<str>>(folder: &Path, arguments: &[S]) -> Command {
     let mut command = Command::new(path());
     command.args(arguments.iter().map(AsRef::as_ref)).current_dir(folder).stdin(Stdio::null()).env_clear();
     for name in ["PATH", "HOME"] {

@@ -5,6 +5,7 @@ pub mod bare;
 pub mod binary;
 pub mod client;
 pub mod database;
+pub mod follower;
 pub mod harness;
 pub mod invariants;
 pub mod ports;

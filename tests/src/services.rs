@@ -58,7 +58,7 @@ impl Services {
 
 /// Brings the schema up to date.
 pub async fn migrate(url: &str) {
-    let settings = StoreSettings { url: url.to_owned(), read_connections: 1 };
+    let settings = StoreSettings::new(url, 1);
     let mut store = Store::connect(&settings).await.unwrap_or_else(|error| panic!("{url}: {error}"));
     store.migrate(PARTITIONS).await.unwrap_or_else(|error| panic!("{url}: {error}"));
     store.close().await;

@@ -2,8 +2,11 @@
 
 use super::{StartError, connect, connect_current, token_rules};
 use crate::bulk;
-use crate::config::{DatabaseConfig, ImportConfig, SeedConfig, SettingError, TimeUnit, TokenConfig};
+use crate::config::{DatabaseConfig, EventsConfig, ImportConfig, SeedConfig, SettingError, TimeUnit, TokenConfig};
 use crate::domain::UserId;
+use crate::error::Error;
+use crate::lifecycle::Lifecycle;
+use crate::relay::Relay;
 use crate::store::migrate::Migrated;
 
 /// Connections that a command's reads may use.
@@ -39,6 +42,16 @@ pub async fn import(config: &ImportConfig) -> Result<bulk::ImportReport, StartEr
         skip_bad_lines: config.skip_bad_lines,
     };
     Ok(bulk::import(store, options).await?)
+}
+
+/// Prints the log to the standard output.
+pub async fn events(config: &EventsConfig) -> Result<(), StartError> {
+    config.check()?;
+    let store = connect_current(&config.database, 1).await?;
+    let relay = Relay::open(store, &config.from, config.follow).await?;
+    // A task of its own: while it waits for whoever reads the output, the process can still be told to stop.
+    let printing = Lifecycle::new().requests().spawn(relay.run(std::io::stdout()));
+    Ok(printing.await.map_err(Error::internal)??)
 }
 
 /// Makes trial data.

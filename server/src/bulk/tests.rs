@@ -26,7 +26,7 @@ struct Fixture {
 async fn fixture() -> Fixture {
     let folder = tempfile::tempdir().unwrap();
     let url = url(&folder);
-    let mut store = Store::connect(&StoreSettings { url: url.clone(), read_connections: 2 }).await.unwrap();
+    let mut store = Store::connect(&StoreSettings::new(url.clone(), 2)).await.unwrap();
     store.migrate(1).await.unwrap();
     let sql = Database::connect(url).await.unwrap();
     Fixture { folder, store, sql }
@@ -151,7 +151,7 @@ async fn an_import_killed_half_way_goes_on_where_it_was() {
         drop(import);
         // What a new process has: nothing but the file.
         fixture.store.clone().close().await;
-        let settings = StoreSettings { url: url(&fixture.folder), read_connections: 2 };
+        let settings = StoreSettings::new(url(&fixture.folder), 2);
         fixture.store = Store::connect(&settings).await.unwrap();
     }
     let report = import_in(SMALL, &fixture.store, &options).await.unwrap();

@@ -1,11 +1,13 @@
 //! The settings of the commands beside `serve`.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::{DatabaseConfig, JwtConfig};
+use super::{DatabaseConfig, JwtConfig, SettingError, wrong};
+use crate::domain::LogPosition;
 
 #[derive(Debug, Clone, Args)]
 pub struct MigrateConfig {
@@ -62,6 +64,39 @@ pub struct SeedConfig {
     /// The same number makes the same data.
     #[arg(long, default_value_t = 1)]
     pub random_seed: u64,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct EventsConfig {
+    #[command(flatten)]
+    pub database: DatabaseConfig,
+    /// Print this partition, beginning with this offset: 0:1. Repeat it for more partitions; without it, all partitions
+    /// from their first event. To go on where a reading ended, give the offset after the last one it printed.
+    #[arg(long, value_name = "PARTITION:OFFSET", value_parser = parse_position)]
+    pub from: Vec<LogPosition>,
+    /// Go on with new events until the process is told to stop.
+    #[arg(long)]
+    pub follow: bool,
+}
+
+impl EventsConfig {
+    /// Checks what one value alone cannot tell.
+    pub fn check(&self) -> Result<(), SettingError> {
+        self.database.check()?;
+        let mut seen = HashSet::new();
+        match self.from.iter().find(|position| !seen.insert(position.partition)) {
+            Some(twice) => Err(wrong("--from", format!("names partition {} twice", twice.partition))),
+            None => Ok(()),
+        }
+    }
+}
+
+fn parse_position(text: &str) -> Result<LogPosition, String> {
+    let position = text.split_once(':').and_then(|(partition, offset)| {
+        let offset = offset.parse::<i64>().ok().filter(|offset| *offset >= 1)?;
+        Some(LogPosition { partition: partition.parse().ok()?, offset })
+    });
+    position.ok_or_else(|| "a partition and an offset from 1, such as 0:1".to_owned())
 }
 
 /// A whole number and a unit: `30s`, `15m`, `1h`, `7d`.

@@ -4,6 +4,7 @@
 //! nodes may run one: a checkpoint that another holds is skipped. What it published may be lost with the process; then
 //! the other nodes see that the checkpoints are further than the bus told them, and read for themselves.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter as Total;
@@ -12,7 +13,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, warn};
 
-use crate::domain::{CountCopy, ItemId};
+use crate::domain::{CountCopy, ItemId, Micros};
 use crate::error::chain;
 use crate::failpoint;
 use crate::realtime::Bus;
@@ -33,7 +34,7 @@ const PUBLISH_ITEMS_MAX: usize = 2_000;
 /// What the counter measures, for telemetry to name.
 #[derive(Debug, Clone)]
 pub struct CounterStats {
-    /// Seconds from the time of the oldest event of a fold to the fold's commit.
+    /// Seconds from the time of the oldest event of a fold to the first look at the database's clock after its commit.
     pub staleness: Histogram,
     pub events: Total,
     pub folds: Total,
@@ -52,12 +53,14 @@ pub struct Counter {
     bus: Bus,
     window: Duration,
     stats: CounterStats,
+    /// Time of the oldest event of folds that are committed and whose staleness is not measured yet.
+    unmeasured: Mutex<Option<Micros>>,
 }
 
 impl Counter {
     /// `window` is the least time between two folds while events keep coming.
     pub fn new(store: Store, bus: Bus, window: Duration, stats: CounterStats) -> Self {
-        Self { store, bus, window, stats }
+        Self { store, bus, window, stats, unmeasured: Mutex::default() }
     }
 
     /// Folds until `stop`. An error is a log that must not be folded further: the process should end.
@@ -138,10 +141,11 @@ impl Counter {
         }
         self.stats.folds.inc();
         self.stats.events.inc_by(folded.events);
+        self.is_to_measure(folded.oldest);
         let mut ranges = folded.ranges;
         let mut copies: Vec<CountCopy> = Vec::with_capacity(folded.items.len());
         for items in folded.items.chunks(PUBLISH_ITEMS_MAX) {
-            match self.read(items, folded.oldest).await {
+            match self.read(items).await {
                 Some(read) => copies.extend(read),
                 // Told without its ranges, the fold counts as lost on every node, and they read for themselves.
                 None => ranges.clear(),
@@ -151,19 +155,31 @@ impl Counter {
         self.bus.publish_fold(&ranges, &copies);
     }
 
-    async fn read(&self, items: &[ItemId], oldest: Option<i64>) -> Option<Vec<CountCopy>> {
+    async fn read(&self, items: &[ItemId]) -> Option<Vec<CountCopy>> {
         match self.store.count_copies(items).await {
             Ok((pulse, copies)) => {
-                if let Some(oldest) = oldest {
-                    let microseconds = u64::try_from(pulse.basis.read_at - oldest).unwrap_or_default();
-                    self.stats.staleness.observe(Duration::from_micros(microseconds).as_secs_f64());
-                }
+                self.measure(pulse.basis.read_at);
                 Some(copies.into_values().collect())
             }
             Err(unread) => {
                 warn!(error = %chain(&unread), "a fold is committed and cannot be published");
                 None
             }
+        }
+    }
+
+    /// A fold that cannot be read back is measured with the next one: later, and so never too well.
+    fn is_to_measure(&self, oldest: Option<Micros>) {
+        let mut unmeasured = self.unmeasured.lock().expect("nothing panics under this lock");
+        *unmeasured = unmeasured.into_iter().chain(oldest).min();
+    }
+
+    /// Once a fold, by the database's clock; below zero, which is a clock that was set back, counts as zero.
+    fn measure(&self, now: Micros) {
+        let oldest = self.unmeasured.lock().expect("nothing panics under this lock").take();
+        if let Some(oldest) = oldest {
+            let microseconds = u64::try_from(now - oldest).unwrap_or_default();
+            self.stats.staleness.observe(Duration::from_micros(microseconds).as_secs_f64());
         }
     }
 }

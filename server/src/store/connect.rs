@@ -25,7 +25,8 @@ const READ_TIMEOUT: &str = "10s";
 const SQLITE_BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Connections for counter, catalogue writes and imports.
 const PIPELINE_CONNECTIONS: u32 = 6;
-/// Connections for the lanes: all the partitions of a large installation, and some that a time-out has left behind.
+/// Connections for the lanes where nobody says otherwise: all the partitions of a large installation, and some that a
+/// time-out has left behind.
 const LANE_CONNECTIONS: u32 = 24;
 
 /// Where the database is and how many connections reads may use.
@@ -34,9 +35,16 @@ pub struct StoreSettings {
     pub url: String,
     /// Reads wait for one of these; at least one.
     pub read_connections: u32,
+    /// Batches wait for one of these; at least one. SQLite has the one writer.
+    pub lane_connections: u32,
 }
 
 impl StoreSettings {
+    /// With the usual number of connections for the lanes.
+    pub fn new(url: impl Into<String>, read_connections: u32) -> Self {
+        Self { url: url.into(), read_connections, lane_connections: LANE_CONNECTIONS }
+    }
+
     pub fn backend(&self) -> Result<Backend> {
         if self.url.starts_with("postgres://") || self.url.starts_with("postgresql://") {
             Ok(Backend::Postgres)
@@ -101,7 +109,7 @@ fn options(url: &str, connections: u32) -> ConnectOptions {
 /// Lanes look few keys up in large tables, by index, whatever the planner thinks of statistics that are young; JIT
 /// would compile the plans that are priced out. The other pools keep the planner's defaults.
 async fn postgres_pools(settings: &StoreSettings) -> Result<[DatabaseConnection; 3], sea_orm::DbErr> {
-    let mut lanes = options(&settings.url, LANE_CONNECTIONS);
+    let mut lanes = options(&settings.url, settings.lane_connections.max(1));
     lanes.map_sqlx_postgres_opts(|connection| {
         connection.application_name("likewise-lanes").options([
             ("lock_timeout", LOCK_TIMEOUT),
@@ -148,7 +156,7 @@ mod tests {
 
     #[test]
     fn an_address_has_no_password() {
-        let address = |url: &str| StoreSettings { url: url.into(), read_connections: 1 }.address();
+        let address = |url: &str| StoreSettings::new(url, 1).address();
         assert_eq!(address("postgres://me:secret@db:5432/likes?sslmode=require"), "db:5432/likes");
         assert_eq!(address("sqlite://likewise.db?mode=rwc"), "likewise.db");
     }

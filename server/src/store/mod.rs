@@ -30,6 +30,7 @@ pub mod lanes;
 pub mod lists;
 pub mod migrate;
 pub mod reactions;
+pub mod retention;
 mod rows;
 
 pub use connect::StoreSettings;

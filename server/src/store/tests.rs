@@ -16,7 +16,7 @@ impl Scratch {
         let folder = std::env::temp_dir().join(format!("likewise-store-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a scratch folder");
         let url = format!("sqlite://{}/store.db?mode=rwc", folder.display());
-        let mut store = Store::connect(&StoreSettings { url, read_connections: 2 }).await.expect("a store");
+        let mut store = Store::connect(&StoreSettings::new(url, 2)).await.expect("a store");
         store.migrate(1).await.expect("a schema");
         Self { store, folder }
     }

@@ -5,10 +5,12 @@ SELECT i.item_id, i.like_count, i.dislike_count, i.version, p.offsets, p.as_of, 
 FROM (SELECT array_agg(c."offset" ORDER BY c.partition) AS offsets,
              sum(c.epoch)::bigint AS epoch,
              (extract(epoch FROM now()) * 1000000)::bigint AS read_at,
-             -- a partition folded to its end is true of this moment; else of the first event that is not folded
+             -- a partition folded to its end is true of this moment; else of the first event that is not folded; where
+             -- that event is missing, the log is broken and nothing is claimed
              min(CASE WHEN c."offset" = l.next_offset - 1 THEN (extract(epoch FROM now()) * 1000000)::bigint
                       ELSE least((extract(epoch FROM now()) * 1000000)::bigint,
-                                 (SELECT e.created_at FROM reaction_event e
-                                  WHERE e.partition = c.partition AND e."offset" = c."offset" + 1)) END) AS as_of
+                                 coalesce((SELECT e.created_at FROM reaction_event e
+                                           WHERE e.partition = c.partition AND e."offset" = c."offset" + 1), 0))
+                 END) AS as_of
       FROM checkpoint c JOIN log_partition l ON l.id = c.partition) p
 LEFT JOIN item_count i ON i.item_id = ANY($1)
