@@ -74,6 +74,7 @@ impl Metrics {
         r.register("folded_events", "Events folded by this node", counter.events);
         r.register("folds", "Folds committed by this node", counter.folds);
         r.register("log_lag_events", "Events committed and not folded", refresh.lag_events);
+        r.register("store_away", "1 while the store has not answered the last look", refresh.store_away);
         r.register("watched_rereads", "Times that all watched items were read again", refresh.rereads);
         r.register("log_events_removed", "Events removed past their retention", retention.events_removed);
         let help = "Idempotency records removed a day after their answer";

@@ -8,6 +8,7 @@ use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures_util::{Stream, stream};
+use hashlink::LruCache;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 
@@ -16,6 +17,9 @@ use crate::domain::{CountCopy, Freshness, ItemId, ReactionChange, UserId};
 /// Flips a person's slow reader may be behind. Past it the oldest are dropped and the reader is told
 /// [`UserNews::Missed`]; it costs about 100 bytes a flip and watched person.
 const USER_BACKLOG: usize = 16;
+/// Most items whose last copy is remembered beside the watched ones, for when the store cannot be reached. Past it, the
+/// one that was read or told longest ago is forgotten. Some 300 bytes each, 6 MB in all.
+const KNOWN_MAX: usize = 20_000;
 
 /// What a watcher of an item sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +48,8 @@ pub struct Hub {
 struct Items {
     freshness: Freshness,
     watched: HashMap<ItemId, Watched<watch::Sender<Seen>>>,
+    /// The newest copy of what was offered lately, watched or not.
+    known: LruCache<ItemId, CountCopy>,
 }
 
 struct Watched<S> {
@@ -54,7 +60,8 @@ struct Watched<S> {
 impl Hub {
     #[expect(clippy::new_without_default, reason = "a hub is made once, by name, where the node is put together")]
     pub fn new() -> Self {
-        let items = Items { freshness: Freshness::Live, watched: HashMap::new() };
+        let known = LruCache::new(KNOWN_MAX);
+        let items = Items { freshness: Freshness::Live, watched: HashMap::new(), known };
         Self { items: Mutex::new(items), users: Mutex::new(HashMap::new()) }
     }
 
@@ -72,15 +79,29 @@ impl Hub {
         ItemWatch { hub: Arc::clone(self), item: item.clone(), receiver }
     }
 
-    /// Tells the watchers of these items; copies of unwatched items and older versions are let go. A younger reading of
-    /// the same version is kept, and wakes nobody.
+    /// Tells the watchers of these items, and remembers the copies; older versions are let go. A younger reading of the
+    /// same version is kept, and wakes nobody.
     pub fn offer(&self, copies: &[CountCopy]) {
-        let items = self.items();
+        let mut items = self.items();
         for copy in copies {
             if let Some(watched) = items.watched.get(&copy.item) {
                 watched.sender.send_if_modified(|seen| keep_newest(seen, copy));
             }
+            if items.known.get(&copy.item).is_none_or(|known| is_newer(copy, known)) {
+                items.known.insert(copy.item.clone(), copy.clone());
+            }
         }
+    }
+
+    /// The newest copies that this process has seen of these items: of all that are watched, and of those that were read
+    /// or told lately.
+    pub fn known(&self, ids: &[ItemId]) -> Vec<CountCopy> {
+        let mut items = self.items();
+        let known = |id: &ItemId| {
+            let watched = items.watched.get(id).and_then(|watched| watched.sender.borrow().copy.clone());
+            watched.or_else(|| items.known.get(id).cloned())
+        };
+        ids.iter().filter_map(known).collect()
     }
 
     /// All items that are watched here, in no order.
@@ -145,12 +166,15 @@ impl Hub {
 
 /// True where the watchers have to be woken.
 fn keep_newest(seen: &mut Seen, copy: &CountCopy) -> bool {
-    let held = seen.copy.as_ref().map(|held| (held.version, held.basis.as_of));
-    if held.is_some_and(|held| (copy.version, copy.basis.as_of) <= held) {
+    if seen.copy.as_ref().is_some_and(|held| !is_newer(copy, held)) {
         return false;
     }
-    seen.copy = Some(copy.clone());
-    held.is_none_or(|(version, _)| copy.version > version)
+    let held = seen.copy.replace(copy.clone());
+    held.is_none_or(|held| copy.version > held.version)
+}
+
+fn is_newer(copy: &CountCopy, held: &CountCopy) -> bool {
+    (copy.version, copy.basis.as_of) > (held.version, held.basis.as_of)
 }
 
 /// One watcher of an item; dropping it unregisters.
@@ -269,6 +293,20 @@ mod tests {
         hub.offer(&[copy("a", 7, 30), copy("a", 7, 20)]);
         assert!(watch.changed().now_or_never().is_none());
         assert_eq!(watch.newest().copy, Some(copy("a", 7, 30)));
+    }
+
+    #[test]
+    fn what_was_offered_lately_is_remembered_and_no_more() {
+        let hub = Arc::new(Hub::new());
+        let _watch = hub.watch_item(&item("watched"));
+        hub.offer(&[copy("watched", 5, 5), copy("first", 7, 7), copy("second", 3, 3)]);
+        hub.offer(&[copy("first", 6, 9)]);
+        assert_eq!(hub.known(&[item("first"), item("never")]), [copy("first", 7, 7)]);
+        for number in 0..KNOWN_MAX - 1 {
+            hub.offer(&[copy(&number.to_string(), 1, 1)]);
+        }
+        let known = hub.known(&[item("watched"), item("first"), item("second"), item("0")]);
+        assert_eq!(known, [copy("watched", 5, 5), copy("first", 7, 7), copy("0", 1, 1)]);
     }
 
     #[test]

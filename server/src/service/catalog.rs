@@ -10,13 +10,13 @@ use crate::store::catalog::{CatalogRefusal, CatalogWrite, ItemFields, UserFields
 impl Service {
     /// Items that are in the catalogue. One statement.
     pub async fn items(&self, ids: &[ItemId]) -> Result<HashMap<ItemId, ItemFacts>> {
-        let types = self.store.item_types(ids).await?;
+        let types = self.last_known.read(self.store.item_types(ids)).await?;
         Ok(types.into_iter().map(|(id, item_type)| (id, ItemFacts { item_type })).collect())
     }
 
     /// Users who were upserted or have reacted. One statement.
     pub async fn users(&self, ids: &[UserId]) -> Result<HashMap<UserId, UserFacts>> {
-        let users = self.store.known_users(ids).await?;
+        let users = self.last_known.read(self.store.known_users(ids)).await?;
         Ok(users.into_iter().map(|(id, user)| (id, UserFacts { name: user.name })).collect())
     }
 

@@ -13,18 +13,18 @@ const LIKERS_SEARCHED: u32 = 100;
 impl Service {
     /// The same page of each item's likers. One statement.
     pub async fn likers(&self, ids: &[ItemId], page: &Page) -> Result<HashMap<ItemId, Slice>> {
-        let lists = self.store.likers(ids, range(page)).await?;
+        let lists = self.last_known.read(self.store.likers(ids, range(page))).await?;
         Ok(lists.into_iter().map(|(id, rows)| (id, slice(rows, page))).collect())
     }
 
     /// A page of what a user likes. One statement.
     pub async fn liked_items(&self, user: &UserId, page: &Page) -> Result<Slice> {
-        Ok(slice(self.store.liked_items(user, range(page)).await?, page))
+        Ok(slice(self.last_known.read(self.store.liked_items(user, range(page))).await?, page))
     }
 
     /// The viewer's friends among the last likers of each item. One statement.
     pub async fn friend_likers(&self, viewer: &UserId, ids: &[ItemId]) -> Result<HashMap<ItemId, FriendLikers>> {
-        let found = self.store.friend_likers(viewer, ids, LIKERS_SEARCHED).await?;
+        let found = self.last_known.read(self.store.friend_likers(viewer, ids, LIKERS_SEARCHED)).await?;
         Ok(found.into_iter().map(|(id, rows)| (id, friend_likers(rows))).collect())
     }
 }

@@ -15,6 +15,7 @@ use crate::store::decide::{Answer, Command, Source, UnknownItems};
 use crate::store::lanes::Lanes;
 
 mod catalog;
+mod last_known;
 mod lists;
 pub mod refresh;
 mod types;
@@ -22,6 +23,7 @@ mod views;
 mod watch_items;
 mod watch_reactions;
 
+use last_known::LastKnown;
 pub use types::*;
 pub use watch_items::{ItemsWatch, Seen};
 pub use watch_reactions::ReactionsWatch;
@@ -54,6 +56,7 @@ pub struct Service {
     bus: Bus,
     rules: Rules,
     stats: ServiceStats,
+    last_known: LastKnown,
 }
 
 impl Service {
@@ -65,7 +68,7 @@ impl Service {
         rules: Rules,
         stats: ServiceStats,
     ) -> Arc<Self> {
-        Arc::new(Self { store, lanes, catalog, bus, rules, stats })
+        Arc::new(Self { store, lanes, catalog, bus, rules, stats, last_known: LastKnown::default() })
     }
 
     pub fn rules(&self) -> &Rules {

@@ -7,18 +7,21 @@ use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::Service;
 use crate::domain::Freshness;
-use crate::error::{Result, chain};
+use crate::error::{Error, Result, chain};
 use crate::store::counts::Pulse;
 
 const LOOK: Duration = Duration::from_secs(1);
 /// Time that a message may be under way after its fold's commit.
 const UNDER_WAY: Duration = Duration::from_millis(100);
+/// How long the store may take to answer; past it the store counts as away. As long as a read waits for a connection,
+/// so that a crowd of reads is not taken for a loss of the store.
+const ANSWER_MAX: Duration = Duration::from_secs(5);
 /// Most items read in one statement.
 const READ_MAX: usize = 5_000;
 
@@ -27,6 +30,8 @@ const READ_MAX: usize = 5_000;
 pub struct RefreshStats {
     pub lag_events: Gauge,
     pub rereads: Counter,
+    /// 1 while the store has not answered the last look.
+    pub store_away: Gauge,
 }
 
 /// The refresher of one node.
@@ -59,6 +64,7 @@ impl Refresher {
                 Ok(age) => self.known = Some((age, Instant::now())),
                 Err(away) => {
                     warn!(error = %chain(&away), "the checkpoints cannot be read");
+                    self.set_away(true);
                     self.grow_old();
                     if lost {
                         lost_touch.mark_changed();
@@ -71,7 +77,8 @@ impl Refresher {
 
     /// Returns the age of the counts in microseconds.
     async fn look(&mut self, lost_touch: bool) -> Result<i64> {
-        let pulse = self.service.store.pulse().await?;
+        let pulse = in_time(self.service.store.pulse()).await?;
+        self.set_away(false);
         let rewritten = self.epoch.is_some_and(|epoch| epoch != pulse.epoch);
         let age = pulse.basis.read_at - pulse.basis.as_of;
         let freshness = self.service.freshness(age);
@@ -83,9 +90,14 @@ impl Refresher {
         }
         self.epoch = Some(pulse.epoch);
         hub.set_freshness(freshness);
-        let lag = self.service.store.log_lag_events().await?;
+        let lag = in_time(self.service.store.log_lag_events()).await?;
         self.stats.lag_events.set(i64::try_from(lag).unwrap_or(i64::MAX));
         Ok(age)
+    }
+
+    fn set_away(&self, away: bool) {
+        self.service.last_known.set_away(away);
+        self.stats.store_away.set(i64::from(away));
     }
 
     async fn left_behind(&self, pulse: &Pulse) -> bool {
@@ -102,7 +114,7 @@ impl Refresher {
         let watched = self.service.bus.hub().watched();
         self.stats.rereads.inc();
         for items in watched.chunks(READ_MAX) {
-            self.service.read_counts(items).await?;
+            in_time(self.service.read_counts(items)).await?;
         }
         self.service.bus.covered_to(&pulse.basis.offsets);
         Ok(())
@@ -116,4 +128,8 @@ impl Refresher {
             self.service.bus.hub().set_freshness(Freshness::Stale);
         }
     }
+}
+
+async fn in_time<T>(read: impl Future<Output = Result<T>>) -> Result<T> {
+    timeout(ANSWER_MAX, read).await.unwrap_or_else(|late| Err(Error::unavailable(late)))
 }

@@ -1,9 +1,10 @@
 //! What the service takes and gives: requests that are parsed, answers that are decided.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use crate::domain::{CountCopy, Freshness, ItemId, Micros, OwnReaction, ReactionState, UserId};
+use crate::error::Result;
 
 /// The authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,17 +83,29 @@ pub struct Reacted {
     pub replayed: bool,
 }
 
+/// What was found of each item that was asked for, or why it could not be.
+pub type PerItem<T> = HashMap<ItemId, Result<T>>;
+
+/// What is answered while the store cannot be reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhileAway {
+    /// The last known counts as everyone sees them, marked stale, and nothing of the viewer's.
+    ServeKnown,
+    /// An error: for what must have the viewer's own tap in it, and will be asked for again.
+    Refuse,
+}
+
 /// An item as one viewer should see it now.
 #[derive(Debug, Clone)]
 pub struct ItemView {
     /// The counts as everyone sees them, with what they include.
     pub copy: CountCopy,
-    /// With the viewer's own tap in it, counted once.
+    /// With the viewer's own tap in it, counted once; without, where `own` could not be read.
     pub like_count: u64,
     pub dislike_count: u64,
     pub freshness: Freshness,
     /// The viewer's row; `None` for an anonymous caller.
-    pub own: Option<OwnReaction>,
+    pub own: Option<Result<OwnReaction>>,
 }
 
 /// What the catalogue knows of an item.

@@ -6,9 +6,15 @@ use std::sync::Arc;
 use tracing::error;
 
 use super::watch_items::Seen;
-use super::{ItemView, Service};
+use super::{ItemView, PerItem, Service, WhileAway};
 use crate::domain::{CountCopy, Freshness, ItemId, OwnReaction, ReactionState, UserId};
-use crate::error::Result;
+use crate::error::{Error, ErrorCode, Result};
+
+/// A viewer's rows, and for those that changed after the counts were made, the state that is in the counts.
+struct Own {
+    rows: HashMap<ItemId, OwnReaction>,
+    counted: HashMap<ItemId, ReactionState>,
+}
 
 impl Service {
     /// A view of each item. The counts are read before the viewer's row: the row is then never older than what the
@@ -19,33 +25,44 @@ impl Service {
         viewer: Option<&UserId>,
         ids: &[ItemId],
         pinned: &HashMap<ItemId, Arc<Seen>>,
-    ) -> Result<HashMap<ItemId, ItemView>> {
-        let mut seen = HashMap::with_capacity(ids.len());
+        while_away: WhileAway,
+    ) -> Result<PerItem<ItemView>> {
         let (given, unread): (Vec<_>, Vec<_>) = ids.iter().cloned().partition(|id| pinned.contains_key(id));
-        for id in given {
+        let mut counts = self.counts(&unread).await?;
+        if let (Some(away), WhileAway::Refuse) = (&counts.away, while_away) {
+            return Err(away.clone());
+        }
+        counts.seen.extend(given.into_iter().map(|id| {
             let pinned = Seen::clone(&pinned[&id]);
-            seen.insert(id, pinned);
-        }
-        if !unread.is_empty() {
-            seen.extend(self.read_counts(&unread).await?);
-        }
-        let Some(viewer) = viewer else {
-            return Ok(seen.into_iter().map(|(id, seen)| (id, self.view(seen, None, None))).collect());
+            (id, Ok(pinned))
+        }));
+        let own = match (viewer, counts.away) {
+            (None, _) => None,
+            (Some(_), Some(away)) => Some(Err(away)),
+            (Some(viewer), None) => Some(self.own(viewer, ids, &counts.seen).await),
         };
-        let own = self.store.own_reactions(viewer, ids).await?;
-        let past = self.states_in_counts(viewer, &seen, &own).await?;
-        let view = |(id, seen): (ItemId, Seen)| {
-            let row = own.get(&id).copied().unwrap_or(OwnReaction::ABSENT);
-            let counted = past.get(&id).copied();
-            (id, self.view(seen, Some(row), counted))
-        };
-        Ok(seen.into_iter().map(view).collect())
+        if let Some(Err(error)) = &own
+            && (error.code() != ErrorCode::Unavailable || while_away == WhileAway::Refuse)
+        {
+            return Err(error.clone());
+        }
+        let view = |(id, seen): (ItemId, Result<Seen>)| (id, seen.map(|seen| self.view(seen, own.as_ref())));
+        Ok(counts.seen.into_iter().map(view).collect())
+    }
+
+    async fn own(&self, viewer: &UserId, ids: &[ItemId], seen: &PerItem<Seen>) -> Result<Own> {
+        let rows = self.last_known.read(self.store.own_reactions(viewer, ids)).await?;
+        let counted = self.states_in_counts(viewer, seen, &rows).await?;
+        Ok(Own { rows, counted })
     }
 
     /// Counts from the store, also offered to this node's watchers: a push that follows on the same socket is then
     /// never older than an answer.
     pub(super) async fn read_counts(&self, ids: &[ItemId]) -> Result<HashMap<ItemId, Seen>> {
-        let (pulse, copies) = self.store.count_copies(ids).await?;
+        if ids.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let (pulse, copies) = self.last_known.read(self.store.count_copies(ids)).await?;
         let freshness = self.freshness(pulse.basis.read_at - pulse.basis.as_of);
         let copies: Vec<CountCopy> = copies.into_values().collect();
         self.bus.hub().offer(&copies);
@@ -62,29 +79,36 @@ impl Service {
     async fn states_in_counts(
         &self,
         viewer: &UserId,
-        seen: &HashMap<ItemId, Seen>,
+        seen: &PerItem<Seen>,
         own: &HashMap<ItemId, OwnReaction>,
     ) -> Result<HashMap<ItemId, ReactionState>> {
         let partition = viewer.partition(self.store.partitions());
         let changed_later = own.iter().filter_map(|(id, row)| {
-            let included = seen.get(id)?.copy.basis.offsets.get(partition).copied()?;
+            let included = seen.get(id)?.as_ref().ok()?.copy.basis.offsets.get(partition).copied()?;
             (row.event_offset > included).then(|| (id.clone(), included))
         });
         let changed_later: Vec<_> = changed_later.collect();
         if changed_later.is_empty() {
             return Ok(HashMap::new());
         }
-        self.store.states_at(viewer, &changed_later).await
+        self.last_known.read(self.store.states_at(viewer, &changed_later)).await
     }
 
-    fn view(&self, seen: Seen, own: Option<OwnReaction>, counted: Option<ReactionState>) -> ItemView {
-        let shift = |state: ReactionState| match (own, counted) {
-            (Some(row), Some(counted)) => i64::from(row.state == state) - i64::from(counted == state),
+    fn view(&self, seen: Seen, own: Option<&Result<Own, Error>>) -> ItemView {
+        let row = own.map(|own| match own {
+            Ok(own) => Ok(own.rows.get(&seen.copy.item).copied().unwrap_or(OwnReaction::ABSENT)),
+            Err(away) => Err(away.clone()),
+        });
+        let counted = own.and_then(|own| own.as_ref().ok()?.counted.get(&seen.copy.item).copied());
+        let shift = |state: ReactionState| match (&row, counted) {
+            (Some(Ok(row)), Some(counted)) => i64::from(row.state == state) - i64::from(counted == state),
             _ => 0,
         };
         let like_count = self.shown(seen.copy.like_count + shift(ReactionState::Like), &seen.copy);
         let dislike_count = self.shown(seen.copy.dislike_count + shift(ReactionState::Dislike), &seen.copy);
-        ItemView { copy: seen.copy, like_count, dislike_count, freshness: seen.freshness, own }
+        // A count that may lack the viewer's own tap is not what the viewer should see now.
+        let freshness = if matches!(row, Some(Err(_))) { Freshness::Stale } else { seen.freshness };
+        ItemView { copy: seen.copy, like_count, dislike_count, freshness, own: row }
     }
 
     /// Rows that were lost or tampered with can leave a count below zero: it is shown as zero and counts as drift.

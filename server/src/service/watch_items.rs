@@ -165,7 +165,20 @@ impl ItemsWatch {
                     }
                 }
             }
-            Err(unread) => warn!(error = %chain(&unread), "a subscription's first state is tried again"),
+            Err(unread) => {
+                warn!(error = %chain(&unread), "a subscription's first state is tried again");
+                self.show_known();
+            }
+        }
+    }
+
+    /// Until the store can be read, what this node knows; it stays to be read. A closed catalogue cannot be asked whether
+    /// the items exist.
+    fn show_known(&mut self) {
+        if self.service.rules.catalog == Catalog::Open {
+            for (id, seen) in self.service.known_counts(&self.unread) {
+                self.take_note(&id, Some(seen));
+            }
         }
     }
 }

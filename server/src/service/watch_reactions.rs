@@ -83,7 +83,7 @@ impl ReactionsWatch {
 
     async fn read(&mut self) {
         let items: Vec<ItemId> = self.items.iter().flatten().cloned().collect();
-        match self.service.store.own_reactions(&self.user, &items).await {
+        match self.service.last_known.read(self.service.store.own_reactions(&self.user, &items)).await {
             Ok(rows) => {
                 self.to_read = false;
                 for item in items {

@@ -15,7 +15,9 @@ use futures_util::future::{BoxFuture, FutureExt, Shared};
 
 use crate::domain::{ItemId, UserId};
 use crate::error::{Error, Result};
-use crate::service::{FriendLikers, ItemFacts, ItemView, Page, Seen, Service, Slice, UserFacts, Viewer};
+use crate::service::{
+    FriendLikers, ItemFacts, ItemView, Page, PerItem, Seen, Service, Slice, UserFacts, Viewer, WhileAway,
+};
 
 /// Most keys of one read: above what a document within its cost bound can ask for, so that a page is never split.
 const BATCH_MAX: usize = 100_000;
@@ -28,24 +30,30 @@ const GATHER_TURNS: usize = 2;
 pub struct Scope {
     service: Arc<Service>,
     viewer: Option<Viewer>,
-    facts: Reads<ItemId, ItemFacts>,
-    views: Reads<ItemId, ItemView>,
+    facts: Reads<ItemId, Result<Option<ItemFacts>>>,
+    views: Reads<ItemId, Result<ItemView>>,
     friend_likers: Reads<ItemId, FriendLikers>,
     likers: Reads<(ItemId, Page), Slice>,
     users: Reads<UserId, UserFacts>,
 }
 
 impl Scope {
+    /// A query's scope: while the store is away, it shows what is known.
     pub fn new(service: Arc<Service>, viewer: Option<Viewer>) -> Arc<Self> {
-        Self::pinned(service, viewer, HashMap::new())
+        Self::with(service, viewer, HashMap::new(), WhileAway::ServeKnown)
     }
 
-    /// A scope that shows these copies of counts in place of what a read would give.
-    fn pinned(service: Arc<Service>, viewer: Option<Viewer>, pins: HashMap<ItemId, Arc<Seen>>) -> Arc<Self> {
+    /// A scope that shows the pinned copies of counts in place of what a read would give.
+    fn with(
+        service: Arc<Service>,
+        viewer: Option<Viewer>,
+        pins: HashMap<ItemId, Arc<Seen>>,
+        while_away: WhileAway,
+    ) -> Arc<Self> {
         let user = viewer.as_ref().map(|viewer| viewer.user.clone());
-        let reader = Arc::new(Reader { service: Arc::clone(&service), user, pins });
+        let reader = Arc::new(Reader { service: Arc::clone(&service), user, pins, while_away });
         Arc::new(Self {
-            facts: reads(&reader, |reader, items| async move { reader.service.items(&items).await }.boxed()),
+            facts: reads(&reader, |reader, items| async move { reader.service.known_items(&items).await }.boxed()),
             views: reads(&reader, |reader, items| async move { reader.views(&items).await }.boxed()),
             friend_likers: reads(&reader, |reader, items| async move { reader.friend_likers(&items).await }.boxed()),
             likers: reads(&reader, |reader, keys| async move { reader.likers(keys).await }.boxed()),
@@ -55,14 +63,16 @@ impl Scope {
         })
     }
 
-    /// A scope of the same viewer that has read nothing yet.
+    /// A scope of the same viewer that has read nothing yet, for an answer that has to have the viewer's own tap in it:
+    /// while the store is away, it refuses.
     pub fn renewed(&self) -> Arc<Self> {
-        Self::new(Arc::clone(&self.service), self.viewer.clone())
+        Self::with(Arc::clone(&self.service), self.viewer.clone(), HashMap::new(), WhileAway::Refuse)
     }
 
     /// The same for an event about `item`, whose counts are these.
     pub fn for_event(&self, item: ItemId, seen: Arc<Seen>) -> Arc<Self> {
-        Self::pinned(Arc::clone(&self.service), self.viewer.clone(), HashMap::from([(item, seen)]))
+        let pins = HashMap::from([(item, seen)]);
+        Self::with(Arc::clone(&self.service), self.viewer.clone(), pins, WhileAway::Refuse)
     }
 
     pub fn service(&self) -> &Arc<Service> {
@@ -73,13 +83,13 @@ impl Scope {
         self.viewer.as_ref()
     }
 
-    /// What the catalogue knows of items.
-    pub async fn facts(&self, items: &[ItemId]) -> Result<HashMap<ItemId, ItemFacts>> {
+    /// What the catalogue knows of items; `None` where it has no row.
+    pub async fn facts(&self, items: &[ItemId]) -> Result<PerItem<Option<ItemFacts>>> {
         load(&self.facts, items).await
     }
 
     /// Counts and the viewer's own reaction, from one read, so that they agree.
-    pub async fn views(&self, items: &[ItemId]) -> Result<HashMap<ItemId, ItemView>> {
+    pub async fn views(&self, items: &[ItemId]) -> Result<PerItem<ItemView>> {
         load(&self.views, items).await
     }
 
@@ -116,11 +126,12 @@ struct Reader {
     service: Arc<Service>,
     user: Option<UserId>,
     pins: HashMap<ItemId, Arc<Seen>>,
+    while_away: WhileAway,
 }
 
 impl Reader {
-    async fn views(&self, items: &[ItemId]) -> Result<HashMap<ItemId, ItemView>> {
-        self.service.views(self.user.as_ref(), items, &self.pins).await
+    async fn views(&self, items: &[ItemId]) -> Result<PerItem<ItemView>> {
+        self.service.views(self.user.as_ref(), items, &self.pins, self.while_away).await
     }
 
     async fn friend_likers(&self, items: &[ItemId]) -> Result<HashMap<ItemId, FriendLikers>> {

@@ -1,7 +1,7 @@
 //! The root of reads.
 
 use async_graphql::{Context, ID, Object};
-use futures_util::future::try_join_all;
+use futures_util::future::join_all;
 
 use super::args::{item_id, item_ids, user_id};
 use super::types::item::Item;
@@ -28,10 +28,11 @@ impl Query {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "At most 100.")] ids: Vec<ID>,
-    ) -> Result<Vec<Option<Item>>> {
+    ) -> Result<Vec<Nullable<Item>>> {
         let scope = scope_of(ctx)?;
         let items = Item::list(item_ids("ids", &ids)?, scope);
-        try_join_all(items.into_iter().map(Item::if_known)).await
+        let items = join_all(items.into_iter().map(Item::if_known)).await;
+        Ok(items.into_iter().map(Result::transpose).collect())
     }
 
     /// The caller. Null for an anonymous one.

@@ -20,8 +20,8 @@ type Answers<K, V> = Result<HashMap<K, V>>;
 /// Items of one list.
 pub struct Items {
     ids: Vec<ItemId>,
-    facts: OnceCell<Answers<ItemId, ItemFacts>>,
-    views: OnceCell<Answers<ItemId, ItemView>>,
+    facts: OnceCell<Answers<ItemId, Result<Option<ItemFacts>>>>,
+    views: OnceCell<Answers<ItemId, Result<ItemView>>>,
     friend_likers: OnceCell<Answers<ItemId, FriendLikers>>,
 }
 
@@ -33,12 +33,13 @@ impl Items {
 
     /// `None` where the catalogue has no row.
     pub async fn facts(&self, scope: &Scope, item: &ItemId) -> Result<Option<ItemFacts>> {
-        shared(&self.facts, item, scope.facts(&self.ids)).await
+        let facts = shared(&self.facts, item, scope.facts(&self.ids)).await?;
+        facts.unwrap_or_else(|| Err(missing("facts", item)))
     }
 
     pub async fn view(&self, scope: &Scope, item: &ItemId) -> Result<ItemView> {
         let view = shared(&self.views, item, scope.views(&self.ids)).await?;
-        view.ok_or_else(|| missing("view", item))
+        view.unwrap_or_else(|| Err(missing("view", item)))
     }
 
     /// `None` for an anonymous caller.

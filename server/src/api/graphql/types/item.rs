@@ -56,7 +56,7 @@ impl Item {
         if self.scope.viewer().is_none() {
             return Ok(OwnReaction::ABSENT);
         }
-        Ok(self.view().await?.own.unwrap_or(OwnReaction::ABSENT))
+        self.view().await?.own.unwrap_or(Ok(OwnReaction::ABSENT))
     }
 
     async fn friends(&self, first: Option<i32>) -> Result<FriendLikers> {
@@ -66,7 +66,7 @@ impl Item {
         let found = self.list.friend_likers(&self.scope, &self.id).await?;
         let (mut friends, complete) = found.map_or((Vec::new(), true), |found| (found.friends, found.searched_all));
         friends.truncate(shown);
-        let viewer_likes = view.own.is_some_and(|own| own.state == ReactionState::Like);
+        let viewer_likes = view.own.transpose()?.is_some_and(|own| own.state == ReactionState::Like);
         let named = u64::from(viewer_likes) + friends.len() as u64;
         let others_count = view.like_count.saturating_sub(named).into();
         Ok(FriendLikers { users: User::list(friends, &self.scope), others_count, complete })
@@ -98,7 +98,12 @@ impl Item {
     }
 
     /// Likes as this viewer should see them: every reaction folded so far, and the viewer's own latest reaction in
-    /// any case, counted once. Other people's may lag, by what `countAsOf` says. Never negative.
+    /// any case, counted once. Other people's may lag, by what `countAsOf` says. Never negative; past 2^53 − 1 it is
+    /// shown as 2^53 − 1.
+    ///
+    /// While the store cannot be reached, a query answers with the last known count as everyone sees it, STALE; the
+    /// viewer's own latest reaction may then be missing from it, and `likedByMe` is null. UNAVAILABLE where no count is
+    /// known: never a zero in its place.
     async fn like_count(&self) -> Result<Count> {
         Ok(self.view().await?.like_count.into())
     }
@@ -121,7 +126,8 @@ impl Item {
         Ok(self.view().await?.copy.version.into())
     }
 
-    /// STALE where the counts are older than the staleness bound (5 seconds unless the operator set another).
+    /// STALE where the counts are older than the staleness bound (5 seconds unless the operator set another), or are the
+    /// last known ones because the store cannot be reached.
     async fn count_freshness(&self) -> Result<Freshness> {
         Ok(self.view().await?.freshness.into())
     }

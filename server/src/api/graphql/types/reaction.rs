@@ -51,7 +51,7 @@ pub enum CountStatus {
 pub enum Freshness {
     /// Younger than the staleness bound, 5 seconds unless the operator set another.
     Live,
-    /// The last known value, older than the staleness bound.
+    /// The last known value, older than the staleness bound; or, whatever its age, while the store cannot be reached.
     Stale,
 }
 
