@@ -2,7 +2,7 @@
 # Installs what a build or a test run needs and what is missing, from Debian's packages.
 #
 #   scripts/setup.sh build   a C compiler, for the SQLite that is built in
-#   scripts/setup.sh test    the same, and the programs of PostgreSQL and Redis
+#   scripts/setup.sh test    the same, the programs of PostgreSQL and Redis, and a clock that tests can set
 #
 # The tests start throwaway servers of their own: nothing that is installed here is left running.
 set -euo pipefail
@@ -21,6 +21,7 @@ if [ "$purpose" = test ]; then
         missing+=(postgresql)
     fi
     command -v redis-server >/dev/null || missing+=(redis-server)
+    compgen -G '/usr/lib/*/faketime/libfaketime.so.1' >/dev/null || missing+=(faketime)
 fi
 [ "${#missing[@]}" -eq 0 ] && exit 0
 

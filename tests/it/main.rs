@@ -6,6 +6,7 @@ use likewise_tests::harness;
 
 mod architecture;
 mod bad_input;
+mod clock;
 mod cluster;
 mod commands;
 mod counts;
@@ -23,9 +24,13 @@ mod lists;
 mod log;
 mod lost_commit;
 mod model;
+mod outage;
 mod plans;
 mod reactions;
+mod relay;
+mod retention;
 mod stopped;
+mod stress;
 mod subscriptions;
 mod taps;
 mod viewers;
@@ -34,6 +39,7 @@ fn main() -> ExitCode {
     let suites = [
         architecture::tests(),
         bad_input::tests(),
+        clock::tests(),
         cluster::tests(),
         commands::tests(),
         counts::tests(),
@@ -51,9 +57,13 @@ fn main() -> ExitCode {
         log::tests(),
         lost_commit::tests(),
         model::tests(),
+        outage::tests(),
         plans::tests(),
         reactions::tests(),
+        relay::tests(),
+        retention::tests(),
         stopped::tests(),
+        stress::tests(),
         subscriptions::tests(),
         taps::tests(),
         viewers::tests(),

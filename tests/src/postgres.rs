@@ -6,6 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
@@ -18,6 +19,8 @@ use crate::process::Process;
 
 /// What a machine without PostgreSQL is told.
 const MISSING: &str = "PostgreSQL is not installed; `make test` installs it, or by hand: apt-get install postgresql";
+const FAKETIME_MISSING: &str =
+    "libfaketime is not installed; `make test` installs it, or by hand: apt-get install faketime";
 /// Sessions: some twenty for each node of the four tests that run at once, and the fixtures' own.
 const MAX_CONNECTIONS: usize = 300;
 const READY_LIMIT: Duration = Duration::from_secs(60);
@@ -50,6 +53,8 @@ pub struct Postgres {
     bin: PathBuf,
     owner: Option<User>,
     folder: TempDir,
+    /// Whether its server processes run on a clock that the test sets.
+    own_clock: AtomicBool,
 }
 
 impl Postgres {
@@ -62,7 +67,8 @@ impl Postgres {
             chown(folder.path(), Some(user.uid.as_raw()), Some(user.gid.as_raw()))
                 .map_err(|error| error.to_string())?;
         }
-        let mut postgres = Self { process: Mutex::new(None), port: 0, bin, owner, folder };
+        let own_clock = AtomicBool::new(false);
+        let mut postgres = Self { process: Mutex::new(None), port: 0, bin, owner, folder, own_clock };
         postgres.init()?;
         for _ in 0..START_TRIES {
             postgres.port = ports::free();
@@ -90,6 +96,21 @@ impl Postgres {
     pub fn restart(&self, how: Shutdown) {
         self.stop(how);
         self.start_again();
+    }
+
+    /// Starts it again on a clock of its own, which shows the machine's time until it is set.
+    pub fn restart_on_own_clock(&self) {
+        self.set_clock(0);
+        self.own_clock.store(true, Ordering::Relaxed);
+        self.restart(Shutdown::Fast);
+    }
+
+    /// Sets its own clock to so many seconds after the machine's.
+    pub fn set_clock(&self, seconds: i64) {
+        let (file, new) = (self.folder.path().join("clock"), self.folder.path().join("clock.new"));
+        // Its processes read the file at each look at the clock, so it is replaced and never half written.
+        std::fs::write(&new, format!("{seconds:+}\n")).expect("the folder can be written");
+        std::fs::rename(new, file).expect("the folder can be written");
     }
 
     pub fn url(&self, database: &str) -> String {
@@ -149,6 +170,12 @@ impl Postgres {
             command.args(["-c", &setting]);
         }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        if self.own_clock.load(Ordering::Relaxed) {
+            let library = faketime_library().ok_or(FAKETIME_MISSING)?;
+            command.env("LD_PRELOAD", library).env("FAKETIME_TIMESTAMP_FILE", self.folder.path().join("clock"));
+            // Time-outs keep to the machine's clock.
+            command.env("FAKETIME_NO_CACHE", "1").env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+        }
         let started = Process::start("PostgreSQL", &mut command, self.folder.path(), Signal::SIGQUIT);
         let mut process = started.map_err(|error| format!("postgres: {error}"))?;
         let deadline = Instant::now() + READY_LIMIT;
@@ -228,6 +255,12 @@ fn bin_folder() -> Option<PathBuf> {
         has_server(&folder).then_some((version, folder))
     });
     newest.max().map(|(_, folder)| folder).or_else(|| on_path().find(has_server))
+}
+
+/// Where Debian's package has it, whatever the machine's architecture.
+fn faketime_library() -> Option<PathBuf> {
+    let folders = std::fs::read_dir("/usr/lib").into_iter().flatten().flatten();
+    folders.map(|folder| folder.path().join("faketime/libfaketime.so.1")).find(|library| library.exists())
 }
 
 fn on_path() -> impl Iterator<Item = PathBuf> {
