@@ -16,7 +16,7 @@ mod truth;
 
 use truth::{Stored, Truth};
 
-const CASES: u32 = 100;
+const CASES: u32 = 80;
 const USERS: u8 = 5;
 const ITEMS: u8 = 3;
 /// So few that they are used again, for the same request and for others.

@@ -10,6 +10,7 @@ use likewise_tests::app::App;
 use likewise_tests::binary::ServerProcess;
 use likewise_tests::client::Client;
 use likewise_tests::harness::Test;
+use likewise_tests::services::PARTITIONS;
 use likewise_tests::views::Reaction;
 use likewise_tests::wait::{SOON, outage, until_true};
 use likewise_tests::{invariants, say, seeded, test_on};
@@ -98,6 +99,8 @@ impl People {
             let taps = i64::try_from(taps.load(Ordering::Relaxed)).expect("few");
             assert_eq!(sql.number(&events).await, taps, "each tap of user{number} had one effect");
         }
+        let partitions = sql.number("SELECT count(DISTINCT partition) FROM reaction_event").await;
+        assert_eq!(partitions, i64::try_from(PARTITIONS).expect("few"), "the people are of every partition");
         sql.close().await;
         longest
     }
@@ -129,13 +132,15 @@ async fn tap(nodes: &[Client], item: &str, round: usize) -> Duration {
 /// Waits until the process has stopped itself, and sees that the transaction it stopped in is open. `pool` is the name
 /// of its connection.
 async fn stops(process: &ServerProcess, app: &App, pool: &str) {
+    // Connected before: the database ends the transaction after two seconds.
+    let sql = app.sql().await;
+    sql.number("SELECT 1::bigint").await;
     until_true("the process stops itself", SOON * 3, async || process.is_stopped()).await;
     let open = format!(
         "SELECT count(*) FROM pg_stat_activity
          WHERE datname = current_database() AND application_name = '{pool}' AND state = 'idle in transaction'
            AND state_change < clock_timestamp() - interval '200 ms'"
     );
-    let sql = app.sql().await;
     until_true("its transaction stands idle", SOON, async || sql.number(&open).await > 0).await;
     sql.close().await;
 }
