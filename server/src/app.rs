@@ -14,6 +14,8 @@ use crate::config::{CatalogSetting, DatabaseConfig, JwtConfig, LikersSetting, Ro
 use crate::error::{Error, ErrorCode, chain};
 use crate::lifecycle::Lifecycle;
 use crate::pipeline::counter::Counter;
+use crate::pipeline::reconciler::Reconciler;
+use crate::pipeline::recount::Recounter;
 use crate::realtime::{self, Bus, Hub, RedisBus};
 use crate::service::refresh::Refresher;
 use crate::service::{Catalog, LikersVisibility, Rules, Service};
@@ -24,8 +26,10 @@ use crate::telemetry::{Metrics, Reading, ReadingKind, Stats};
 
 mod commands;
 mod demo;
+mod recount;
 
 pub use commands::{import, migrate, seed, token};
+pub use recount::{rebuild, reconcile};
 
 /// Why a node or a command did not start.
 #[derive(Debug, thiserror::Error)]
@@ -72,6 +76,11 @@ impl Node {
             let window = Duration::from_millis(config.fold_window_ms);
             let counter = Counter::new(store.clone(), bus.clone(), window, stats.counter.clone());
             lifecycle.spawn("counter", work.clone(), counter.run(work.clone()));
+            if !config.reconcile_seconds.is_zero() {
+                let recounter = Recounter::new(store.clone(), bus.clone());
+                let reconciler = Reconciler::new(recounter, config.reconcile_seconds, stats.reconciler.clone());
+                lifecycle.spawn("reconciler", work.clone(), endless(reconciler.run(work.clone())));
+            }
         }
         let gauges = Arc::new(Gauges::default());
         let metrics = metrics(&stats, &store, &bus, &gauges);

@@ -3,6 +3,7 @@
 //! Each setting is a flag and a variable `LIKEWISE_…` of the same name.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -40,6 +41,13 @@ pub enum Command {
     Import(ImportConfig),
     /// Fill the database with trial data.
     Seed(SeedConfig),
+    /// Compare the counts with the reactions and heal what differs, while the server serves.
+    ///
+    /// Exit codes: 0 no count differed; 3 some differed, and they are healed, or reported only with --dry-run; 1 some
+    /// could not be healed, or the command failed.
+    Reconcile(ReconcileConfig),
+    /// Write all counts anew from the reactions, while the server serves.
+    Rebuild(RebuildConfig),
 }
 
 /// How log lines look.
@@ -142,6 +150,9 @@ pub struct ServeConfig {
     /// Counts older than this many milliseconds are served as STALE.
     #[arg(long, env = "LIKEWISE_STALENESS_BOUND_MS", default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(100..=3_600_000))]
     pub staleness_bound_ms: u64,
+    /// Least seconds between the starts of two checks of all counts against the reactions; 0 for none.
+    #[arg(long, env = "LIKEWISE_RECONCILE_SECONDS", default_value = "600", value_parser = parse_seconds)]
+    pub reconcile_seconds: Duration,
     /// Connections for reads.
     #[arg(long, env = "LIKEWISE_READ_CONNECTIONS", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub read_connections: u32,
