@@ -26,6 +26,8 @@ mod model;
 mod plans;
 mod reactions;
 mod stopped;
+mod reconcile;
+mod reconcile_load;
 mod subscriptions;
 mod taps;
 mod viewers;
@@ -54,6 +56,8 @@ fn main() -> ExitCode {
         plans::tests(),
         reactions::tests(),
         stopped::tests(),
+        reconcile::tests(),
+        reconcile_load::tests(),
         subscriptions::tests(),
         taps::tests(),
         viewers::tests(),
