@@ -76,9 +76,9 @@ impl Node {
             let window = Duration::from_millis(config.fold_window_ms);
             let counter = Counter::new(store.clone(), bus.clone(), window, stats.counter.clone());
             lifecycle.spawn("counter", work.clone(), counter.run(work.clone()));
-            if !config.reconcile_seconds.is_zero() {
+            if !config.reconcile_interval.is_zero() {
                 let recounter = Recounter::new(store.clone(), bus.clone());
-                let reconciler = Reconciler::new(recounter, config.reconcile_seconds, stats.reconciler.clone());
+                let reconciler = Reconciler::new(recounter, config.reconcile_interval, stats.reconciler.clone());
                 lifecycle.spawn("reconciler", work.clone(), endless(reconciler.run(work.clone())));
             }
         }

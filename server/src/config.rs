@@ -151,8 +151,8 @@ pub struct ServeConfig {
     #[arg(long, env = "LIKEWISE_STALENESS_BOUND_MS", default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(100..=3_600_000))]
     pub staleness_bound_ms: u64,
     /// Least seconds between the starts of two checks of all counts against the reactions; 0 for none.
-    #[arg(long, env = "LIKEWISE_RECONCILE_SECONDS", default_value = "600", value_parser = parse_seconds)]
-    pub reconcile_seconds: Duration,
+    #[arg(long = "reconcile-seconds", env = "LIKEWISE_RECONCILE_SECONDS", default_value = "600", value_parser = parse_seconds)]
+    pub reconcile_interval: Duration,
     /// Connections for reads.
     #[arg(long, env = "LIKEWISE_READ_CONNECTIONS", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub read_connections: u32,
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn settings_that_cannot_work_are_refused_by_name() {
         let secret = "--jwt-secret=0123456789abcdef0123456789abcdef";
-        let cases: [(&[&str], &str); 10] = [
+        let cases: [(&[&str], &str); 11] = [
             (&[secret, "--database-url=postgres://db/x", "--redis-url=http://r"], "LIKEWISE_REDIS_URL"),
             (&[secret, "--allowed-origins=not an origin"], "LIKEWISE_ALLOWED_ORIGINS"),
             (&[], "LIKEWISE_JWT_SECRET"),
@@ -286,6 +286,7 @@ mod tests {
             (&[secret, "--database-url=mysql://x"], "LIKEWISE_DATABASE_URL"),
             (&[secret, "--database-url=sqlite::memory:"], "LIKEWISE_DATABASE_URL"),
             (&[secret, "--push-interval-ms=-1"], "--push-interval-ms"),
+            (&[secret, "--reconcile-seconds=-1"], "--reconcile-seconds"),
         ];
         for (arguments, setting) in cases {
             let refusal = serve(arguments).expect_err("a wrong setting");

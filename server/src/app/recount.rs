@@ -12,6 +12,7 @@ use crate::domain::{ItemId, UserId};
 use crate::error::Result;
 use crate::pipeline::recount::Recounter;
 use crate::realtime::{Bus, Hub};
+use crate::store::Store;
 use crate::store::reconcile::{Among, Measured, RANGE_ITEMS_MAX, Tally};
 
 /// Most differences that are printed; the summary counts them all.
@@ -44,9 +45,9 @@ pub struct RebuildReport {
 /// Compares all counts with the rows, or those that are asked for, and heals them unless told not to.
 pub async fn reconcile(config: &ReconcileConfig) -> Result<ReconcileReport, StartError> {
     config.database.check()?;
-    let items = config.item.iter().map(|id| ItemId::parse(id).map_err(|why| wrong("--item", &why)));
+    let items = config.item.iter().map(|id| ItemId::parse(id).map_err(|why| wrong("--item", why)));
     let items: Vec<ItemId> = items.collect::<Result<_, _>>()?;
-    let user = config.user.as_deref().map(|id| UserId::parse(id).map_err(|why| wrong("--user", &why))).transpose()?;
+    let user = config.user.as_deref().map(|id| UserId::parse(id).map_err(|why| wrong("--user", why))).transpose()?;
     let recounter = recounter(connect_current(&config.database, COMMAND_READ_CONNECTIONS).await?);
     let began = Instant::now();
     let mut run = Reconcile { recounter, report: ReconcileReport { dry_run: config.dry_run, ..Default::default() } };
@@ -75,11 +76,11 @@ pub async fn rebuild(config: &RebuildConfig) -> Result<RebuildReport, StartError
 }
 
 /// Watchers are on other nodes, which learn by the epoch that counters were rewritten.
-fn recounter(store: crate::store::Store) -> Recounter {
+fn recounter(store: Store) -> Recounter {
     Recounter::new(store, Bus::local(Arc::new(Hub::new())))
 }
 
-fn wrong(setting: &'static str, why: &likewise_entity::IdError) -> SettingError {
+fn wrong(setting: &'static str, why: impl fmt::Display) -> SettingError {
     SettingError { setting, message: why.to_string() }
 }
 

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
 
 use super::recount::{Recounter, log_drift};
-use crate::error::{Result, chain};
+use crate::error::{Error, Result, chain};
 use crate::store::reconcile::{Among, ItemRange, Measured};
 
 /// Rest after a range, in multiples of the time that it took.
@@ -172,7 +172,7 @@ impl Reconciler {
 }
 
 impl Pass {
-    fn fail(&mut self, failed: &crate::error::Error) {
+    fn fail(&mut self, failed: &Error) {
         self.failed_ranges += 1;
         warn!(error = %chain(failed), "a range of items is left for the next pass");
     }

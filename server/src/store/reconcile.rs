@@ -105,7 +105,8 @@ impl Store {
 
     /// Items of the catalogue.
     pub async fn count_items(&self) -> Result<u64> {
-        let rows = self.read(statement(self.backend, "SELECT count(*) AS items FROM item", vec![])).await?;
+        let count = statement(self.backend, "SELECT count(*) AS items FROM item", vec![]);
+        let rows = self.recounts.query_all_raw(count).await.map_err(fault::to_error)?;
         let items: i64 = rows.first().map(|row| column(row, "items")).transpose()?.unwrap_or_default();
         Ok(u64::try_from(items).unwrap_or_default())
     }
