@@ -28,6 +28,7 @@ mod reactions;
 mod stopped;
 mod reconcile;
 mod reconcile_load;
+mod reconciler;
 mod subscriptions;
 mod taps;
 mod viewers;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         stopped::tests(),
         reconcile::tests(),
         reconcile_load::tests(),
+        reconciler::tests(),
         subscriptions::tests(),
         taps::tests(),
         viewers::tests(),

@@ -1,17 +1,16 @@
-//! Counts that were spoilt on purpose: found exactly, healed, and shown healed.
+//! The commands `reconcile` and `rebuild` on counts that were spoilt on purpose.
 
 use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
 use likewise_tests::app::App;
-use likewise_tests::binary::{self, Output, ServerProcess};
+use likewise_tests::binary::{self, Output};
 use likewise_tests::client::Client;
 use likewise_tests::harness::Test;
 use likewise_tests::postgres::connect;
 use likewise_tests::views::Reaction;
-use likewise_tests::wait::{SOON, until, until_true, within};
+use likewise_tests::wait::{SOON, until_true, within};
 use likewise_tests::{on_all, on_both, test_on};
-use nix::sys::signal::Signal;
 use sea_orm::{ConnectionTrait, TransactionTrait};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
@@ -30,8 +29,6 @@ pub(crate) fn tests() -> Vec<Test> {
         on_both!(rebuilding_serves_whole_counts_with_newer_versions),
         test_on!([Postgres], an_open_write_holds_no_recount_up),
         test_on!([Postgres], a_heal_waits_for_a_running_fold),
-        on_both!(the_reconciler_heals_by_itself_and_says_so).without_nodes(),
-        test_on!([Postgres], the_reconciler_waits_while_the_counter_is_behind).without_nodes(),
     ];
     tests.into_iter().map(Test::with_binary).collect()
 }
@@ -48,7 +45,7 @@ pub(crate) fn command(app: &App, words: &[&str]) -> JoinHandle<Output> {
     tokio::task::spawn_blocking(move || binary::run(folder().path(), &words))
 }
 
-async fn run(app: &App, words: &[&str]) -> Output {
+pub(crate) async fn run(app: &App, words: &[&str]) -> Output {
     command(app, words).await.expect("the command ends")
 }
 
@@ -67,7 +64,7 @@ pub(crate) async fn metric(client: &Client, name: &str) -> u64 {
 }
 
 /// Three likes and two dislikes.
-async fn react(client: &Client, item: &str) {
+pub(crate) async fn react(client: &Client, item: &str) {
     let reactions = [("ana", "LIKE"), ("ben", "LIKE"), ("cem", "LIKE"), ("dan", "DISLIKE"), ("eva", "DISLIKE")];
     join_all(reactions.map(|(user, reaction)| {
         let client = client.as_user(user);
@@ -79,7 +76,7 @@ async fn react(client: &Client, item: &str) {
     .await;
 }
 
-async fn execute(app: &App, statements: &[String]) {
+pub(crate) async fn execute(app: &App, statements: &[String]) {
     let sql = app.sql().await;
     for statement in statements {
         sql.execute(statement).await;
@@ -351,73 +348,4 @@ async fn a_heal_waits_for_a_running_fold(app: &App) {
     assert_eq!(output.code, DIFFERED, "{output:?}");
     assert!(output.stdout.contains("1 healed"), "{output:?}");
     assert_eq!(app.client().item("post:1").await.like_count, 3);
-}
-
-async fn the_reconciler_heals_by_itself_and_says_so(app: &App) {
-    let folder = folder();
-    let server = ServerProcess::start(folder.path(), &serve(app, &["--reconcile-seconds", "0.2"]));
-    let client = Client::new(app.http(), &server.address);
-    for item in ["post:1", "post:2"] {
-        react(&client, item).await;
-    }
-    app.drained().await;
-    let mut page = client.watch(&["post:1"]).await;
-    page.until("the counts are shown", |item| item.like_count == 3).await;
-    let passed = async || metric(&client, "likewise_reconcile_last_pass_timestamp_seconds").await > 0;
-    until_true("a pass is over", SOON, passed).await;
-    assert_eq!(metric(&client, "likewise_count_drift_total").await, 0, "{}", server.log());
-    assert!(metric(&client, "likewise_reconciled_ranges_total").await > 0);
-
-    let version = page.latest("post:1").expect("an event").count_version;
-    let spoil =
-        "UPDATE item_count SET like_count = like_count - 2, dislike_count = dislike_count + 1 WHERE item_id = 'post:1'";
-    execute(app, &[spoil.to_owned()]).await;
-    page.until("the healed count is pushed", |item| item.count_version > version && item.like_count == 3).await;
-    until_true("the heal is counted", SOON, async || metric(&client, "likewise_counts_healed_total").await == 1).await;
-    assert_eq!(metric(&client, "likewise_count_drift_total").await, 1);
-    assert_eq!(metric(&client, "likewise_count_drift_reactions_total").await, 3);
-    let log = server.log();
-    let lines: Vec<_> = log.lines().filter(|line| line.contains("ERROR")).collect();
-    assert_eq!(lines.len(), 1, "{log}");
-    for word in ["item=post:1", "row_likes=3", "total_likes=1", "total_dislikes=3"] {
-        assert!(lines[0].contains(word), "{word}: {}", lines[0]);
-    }
-    assert_eq!(server.stop(Signal::SIGTERM), Some(0));
-    assert_eq!(run(app, &["reconcile", "--dry-run"]).await.code, Some(0));
-}
-
-/// With the checkpoints held the log grows past the bound: the reconciler says so and waits, then goes on.
-async fn the_reconciler_waits_while_the_counter_is_behind(app: &App) {
-    let connection = connect(&app.database.url()).await;
-    let fold = connection.begin().await.expect("a transaction");
-    fold.execute_unprepared("SELECT * FROM checkpoint FOR UPDATE").await.expect("the locks");
-    let folder = folder();
-    let server = ServerProcess::start(folder.path(), &serve(app, &["--reconcile-seconds", "0.2"]));
-    let client = Client::new(app.http(), &server.address);
-    let likes = "WITH n AS (SELECT n FROM generate_series(1, 60000) AS n),
-           r AS (INSERT INTO reaction (user_id, item_id, state, version, reacted_at, event_offset)
-                 SELECT 'user' || n, 'post:' || n % 9, 1, 1, n, n FROM n),
-           i AS (INSERT INTO item (id, created_at) SELECT 'post:' || n, 1 FROM n WHERE n < 9 UNION SELECT 'post:0', 1),
-           e AS (INSERT INTO reaction_event SELECT 0, n, gen_random_uuid(), 'user' || n, 'post:' || n % 9, 0, 1, 1, 0, 1, 0, n
-                 FROM n)
-         UPDATE log_partition SET next_offset = 60001 WHERE id = 0";
-    execute(app, &[likes.to_owned()]).await;
-    let waits = until("the reconciler waits", SOON, async || {
-        let waits = metric(&client, "likewise_reconcile_waits_total").await;
-        (waits > 0).then_some(waits)
-    })
-    .await;
-    until_true("it goes on waiting", SOON, async || metric(&client, "likewise_reconcile_waits_total").await > waits)
-        .await;
-    let lines = server.log().lines().filter(|line| line.contains("waits for the counter")).count();
-    assert_eq!(lines, 1, "{}", server.log());
-    fold.rollback().await.expect("the transaction is open");
-    connection.close().await.expect("the connection is open");
-    app.drained().await;
-    let ranges = metric(&client, "likewise_reconciled_ranges_total").await;
-    let on = async || metric(&client, "likewise_reconciled_ranges_total").await > ranges;
-    until_true("the reconciler goes on", SOON, on).await;
-    assert_eq!(metric(&client, "likewise_count_drift_total").await, 0, "{}", server.log());
-    assert_eq!(server.stop(Signal::SIGTERM), Some(0));
-    assert_eq!(run(app, &["reconcile", "--dry-run"]).await.code, Some(0));
 }
