@@ -4,12 +4,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tracing::warn;
+
 use super::commands::COMMAND_READ_CONNECTIONS;
 use super::{StartError, connect_current};
 use crate::bulk::Progress;
 use crate::config::{RebuildConfig, ReconcileConfig, SettingError};
 use crate::domain::{ItemId, UserId};
 use crate::error::Result;
+use crate::pipeline::reconciler::LAG_MAX_EVENTS;
 use crate::pipeline::recount::Recounter;
 use crate::realtime::{Bus, Hub};
 use crate::store::Store;
@@ -69,6 +72,7 @@ pub async fn rebuild(config: &RebuildConfig) -> Result<RebuildReport, StartError
     config.database.check()?;
     let recounter = recounter(connect_current(&config.database, COMMAND_READ_CONNECTIONS).await?);
     let began = Instant::now();
+    warn_of_lag(recounter.store()).await?;
     let progress = Progress::new("rebuilding", recounter.store().count_items().await?);
     let (items, left) = recounter.rebuild(|items| progress.add(items)).await?;
     progress.finish();
@@ -78,6 +82,15 @@ pub async fn rebuild(config: &RebuildConfig) -> Result<RebuildReport, StartError
 /// Watchers are on other nodes, which learn by the epoch that counters were rewritten.
 fn recounter(store: Store) -> Recounter {
     Recounter::new(store, Bus::local(Arc::new(Hub::new())))
+}
+
+/// A command does not wait for the counter, which may not run: what is found is right all the same, only later.
+async fn warn_of_lag(store: &Store) -> Result<()> {
+    let lag_events = store.log_lag_events().await?;
+    if lag_events > LAG_MAX_EVENTS {
+        warn!(lag_events, "each range of items reads the events that are not folded: this is quicker once they are");
+    }
+    Ok(())
 }
 
 fn wrong(setting: &'static str, why: impl fmt::Display) -> SettingError {
@@ -91,6 +104,7 @@ struct Reconcile {
 
 impl Reconcile {
     async fn everything(&mut self) -> Result<()> {
+        warn_of_lag(self.recounter.store()).await?;
         let progress = Progress::new("checking", self.recounter.store().count_items().await?);
         let mut after = Some(String::new());
         while let Some(from) = after {

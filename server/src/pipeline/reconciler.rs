@@ -20,7 +20,7 @@ use crate::store::reconcile::{Among, ItemRange, Measured};
 const REST_FACTOR: u32 = 9;
 /// Events not folded above which no range is compared: each comparison reads them all, and the counter needs the
 /// database more.
-const LAG_MAX_EVENTS: u64 = 50_000;
+pub const LAG_MAX_EVENTS: u64 = 50_000;
 /// Time until the lag is looked at again.
 const LAG_PAUSE: Duration = Duration::from_secs(1);
 /// Items that drift and are named in the log, by pass; the metric has them all.
