@@ -167,12 +167,12 @@ async fn planted_drift_is_reported_exactly_and_healed(app: &App) {
     let spoilt = counters(app).await;
     let output = run(app, &["reconcile", "--dry-run"]).await;
     assert_eq!((output.code, sorted(differences(&output))), (DIFFERED, expected.clone()), "{output:?}");
-    assert!(output.stdout.contains("11 items checked, 10 differ, nothing was changed"), "{}", output.stdout);
+    assert!(output.stdout.contains("items checked: 11, differing: 10, nothing changed"), "{}", output.stdout);
     assert_eq!(counters(app).await, spoilt, "a dry run changes nothing");
 
     let output = run(app, &["reconcile"]).await;
     assert_eq!((output.code, sorted(differences(&output))), (DIFFERED, expected), "{output:?}");
-    assert!(output.stdout.contains("10 differed, 10 healed"), "{}", output.stdout);
+    assert!(output.stdout.contains("differing: 10, healed: 10"), "{}", output.stdout);
     let healed = counters(app).await;
     let output = run(app, &["reconcile"]).await;
     assert_eq!((output.code, differences(&output).len()), (Some(0), 0), "{output:?}");
@@ -295,7 +295,7 @@ async fn rebuilding_serves_whole_counts_with_newer_versions(app: &App) {
         app.as_user(&format!("tapper{}", tap % 10)).set("post:1", Reaction::ALL[tap % 3]).await;
     }
     let output = rebuild.await.expect("the command ends").success();
-    assert!(output.stdout.contains("items rebuilt"), "{output:?}");
+    assert!(output.stdout.contains("items rebuilt: "), "{output:?}");
     app.drained().await;
     assert_eq!(app.number(&counts).await, sum, "the same numbers");
     assert!(app.client().item("still:1").await.count_version > before.count_version);
@@ -323,7 +323,7 @@ async fn an_open_write_holds_no_recount_up(app: &App) {
     assert_eq!(run(app, &["reconcile", "--dry-run"]).await.code, Some(0), "what is not committed is not counted");
     execute(app, &["UPDATE item_count SET like_count = like_count + 5".to_owned()]).await;
     let output = run(app, &["reconcile"]).await;
-    assert!(output.stdout.contains("1 healed"), "{output:?}");
+    assert!(output.stdout.contains("healed: 1"), "{output:?}");
     run(app, &["rebuild"]).await.success();
     writer.rollback().await.expect("the transaction is open");
     connection.close().await.expect("the connection is open");
@@ -346,6 +346,6 @@ async fn a_heal_waits_for_a_running_fold(app: &App) {
     connection.close().await.expect("the connection is open");
     let output = within("the heal goes on", SOON, reconcile).await.expect("the command ends");
     assert_eq!(output.code, DIFFERED, "{output:?}");
-    assert!(output.stdout.contains("1 healed"), "{output:?}");
+    assert!(output.stdout.contains("healed: 1"), "{output:?}");
     assert_eq!(app.client().item("post:1").await.like_count, 3);
 }

@@ -175,11 +175,11 @@ impl fmt::Display for ReconcileReport {
         let Self { checked, differing, unhealed, .. } = self;
         let seconds = self.elapsed.as_secs_f64();
         match (differing, self.dry_run) {
-            (0, _) => write!(f, "{checked} items checked, no count differs; {seconds:.1} s"),
-            (_, true) => write!(f, "{checked} items checked, {differing} differ, nothing was changed; {seconds:.1} s"),
+            (0, _) => write!(f, "items checked: {checked}, differing: none; {seconds:.1} s"),
+            (_, true) => write!(f, "items checked: {checked}, differing: {differing}, nothing changed; {seconds:.1} s"),
             (_, false) => {
                 let healed = differing - unhealed;
-                write!(f, "{checked} items checked, {differing} differed, {healed} healed; {seconds:.1} s")
+                write!(f, "items checked: {checked}, differing: {differing}, healed: {healed}; {seconds:.1} s")
             }
         }
     }
@@ -187,9 +187,9 @@ impl fmt::Display for ReconcileReport {
 
 impl fmt::Display for RebuildReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} items rebuilt", self.items)?;
+        write!(f, "items rebuilt: {}", self.items)?;
         if self.unwritten > 0 {
-            write!(f, ", {} not, since others kept writing them: run it again", self.unwritten)?;
+            write!(f, ", left: {}, since others kept writing them; run it again", self.unwritten)?;
         }
         write!(f, "; {:.1} s", self.elapsed.as_secs_f64())
     }
