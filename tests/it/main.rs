@@ -25,10 +25,10 @@ mod lost_commit;
 mod model;
 mod plans;
 mod reactions;
-mod stopped;
 mod reconcile;
 mod reconcile_load;
 mod reconciler;
+mod stopped;
 mod subscriptions;
 mod taps;
 mod viewers;
@@ -56,10 +56,10 @@ fn main() -> ExitCode {
         model::tests(),
         plans::tests(),
         reactions::tests(),
-        stopped::tests(),
         reconcile::tests(),
         reconcile_load::tests(),
         reconciler::tests(),
+        stopped::tests(),
         subscriptions::tests(),
         taps::tests(),
         viewers::tests(),
