@@ -15,6 +15,8 @@ use sea_orm::{ConnectionTrait, TransactionTrait};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
+/// Where a reconciler can be killed or held up.
+pub(crate) const RECONCILER: [&str; 1] = ["reconciler_before_heal"];
 /// Exit code where counts differed.
 const DIFFERED: Option<i32> = Some(3);
 /// Exit code of a wrong setting.
@@ -25,6 +27,7 @@ pub(crate) fn tests() -> Vec<Test> {
         on_both!(planted_drift_is_reported_exactly_and_healed),
         on_both!(an_id_in_one_table_only_is_met),
         on_both!(items_and_users_may_be_asked_for_alone),
+        on_both!(a_reconcile_that_is_killed_before_its_heal_changes_nothing),
         on_all!(watchers_see_the_healed_count),
         on_both!(rebuilding_serves_whole_counts_with_newer_versions),
         test_on!([Postgres], an_open_write_holds_no_recount_up),
@@ -247,6 +250,21 @@ async fn items_and_users_may_be_asked_for_alone(app: &App) {
         assert_eq!(output.code, USAGE, "{output:?}");
         assert!(output.stderr.contains(words[1]), "{output:?}");
     }
+}
+
+async fn a_reconcile_that_is_killed_before_its_heal_changes_nothing(app: &App) {
+    react(&app.client(), "post:1").await;
+    app.drained().await;
+    execute(app, &["UPDATE item_count SET like_count = like_count + 5".to_owned()]).await;
+    let spoilt = counters(app).await;
+    let kill = format!("{}=return(kill)", RECONCILER[0]);
+    let variables = BTreeMap::from([("FAILPOINTS", kill.as_str())]);
+    let output = binary::run_with(folder().path(), &["reconcile", "--database-url", &app.database.url()], &variables);
+    assert_eq!(output.code, None, "killed: {output:?}");
+    assert_eq!(counters(app).await, spoilt);
+    let output = run(app, &["reconcile"]).await;
+    assert_eq!((output.code, differences(&output)), (DIFFERED, expected(&[("post:1", "3/2", "3/2", "8/2")])));
+    assert_eq!(app.client().item("post:1").await.like_count, 3);
 }
 
 /// Watchers on every node, while another process heals.
