@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 const MEASURE: &str = include_str!("sql/reconcile_measure.sql");
 const REWRITE: &str = include_str!("sql/reconcile_rewrite.sql");
 
-/// Most ids of one range. A range ends earlier where its items have [`RANGE_REACTIONS_MAX`] reactions.
+/// Most ids of one range. A range ends earlier where its items have `RANGE_REACTIONS_MAX` reactions.
 pub const RANGE_ITEMS_MAX: usize = 1_000;
 /// Reactions after which a range ends, so that ranges cost alike; an item with more is not divided.
 const RANGE_REACTIONS_MAX: i64 = 200_000;
