@@ -14,6 +14,8 @@ use crate::config::{CatalogSetting, DatabaseConfig, JwtConfig, LikersSetting, Ro
 use crate::error::{Error, ErrorCode, chain};
 use crate::lifecycle::Lifecycle;
 use crate::pipeline::counter::Counter;
+use crate::pipeline::reconciler::Reconciler;
+use crate::pipeline::recount::Recounter;
 use crate::pipeline::retention::Retention;
 use crate::realtime::{self, Bus, Hub, RedisBus};
 use crate::relay::RelayError;
@@ -26,8 +28,10 @@ use crate::telemetry::{Metrics, Reading, ReadingKind, Stats};
 
 mod commands;
 mod demo;
+mod recount;
 
 pub use commands::{events, import, migrate, seed, token};
+pub use recount::{rebuild, reconcile};
 
 /// Why a node or a command did not start.
 #[derive(Debug, thiserror::Error)]
@@ -78,6 +82,11 @@ impl Node {
             lifecycle.spawn("counter", work.clone(), counter.run(work.clone()));
             let retention = Retention::new(store.clone(), config.log_retention, stats.retention.clone());
             lifecycle.spawn("retention", work.clone(), endless(retention.run(work.clone())));
+            if !config.reconcile_interval.is_zero() {
+                let recounter = Recounter::new(store.clone(), bus.clone());
+                let reconciler = Reconciler::new(recounter, config.reconcile_interval, stats.reconciler.clone());
+                lifecycle.spawn("reconciler", work.clone(), endless(reconciler.run(work.clone())));
+            }
         }
         let gauges = Arc::new(Gauges::default());
         let metrics = metrics(&stats, &store, &bus, &gauges);

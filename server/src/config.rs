@@ -47,6 +47,13 @@ pub enum Command {
     Events(EventsConfig),
     /// Fill the database with trial data.
     Seed(SeedConfig),
+    /// Compare the counts with the reactions and heal what differs, while the server serves.
+    ///
+    /// Exit codes: 0 no count differed; 3 some differed, and they are healed, or reported only with --dry-run; 1 some
+    /// could not be healed, or the command failed.
+    Reconcile(ReconcileConfig),
+    /// Write all counts anew from the reactions, while the server serves.
+    Rebuild(RebuildConfig),
 }
 
 /// How log lines look.
@@ -149,6 +156,9 @@ pub struct ServeConfig {
     /// Counts older than this many milliseconds are served as STALE.
     #[arg(long, env = "LIKEWISE_STALENESS_BOUND_MS", default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(100..=3_600_000))]
     pub staleness_bound_ms: u64,
+    /// Least seconds between the starts of two checks of all counts against the reactions; 0 for none.
+    #[arg(long = "reconcile-seconds", env = "LIKEWISE_RECONCILE_SECONDS", default_value = "600", value_parser = parse_seconds)]
+    pub reconcile_interval: Duration,
     /// Connections for reads.
     #[arg(long, env = "LIKEWISE_READ_CONNECTIONS", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub read_connections: u32,
@@ -284,7 +294,7 @@ mod tests {
     #[test]
     fn settings_that_cannot_work_are_refused_by_name() {
         let secret = "--jwt-secret=0123456789abcdef0123456789abcdef";
-        let cases: [(&[&str], &str); 13] = [
+        let cases: [(&[&str], &str); 14] = [
             (&[secret, "--database-url=postgres://db/x", "--redis-url=http://r"], "LIKEWISE_REDIS_URL"),
             (&[secret, "--allowed-origins=not an origin"], "LIKEWISE_ALLOWED_ORIGINS"),
             (&[], "LIKEWISE_JWT_SECRET"),
@@ -298,6 +308,7 @@ mod tests {
             (&[secret, "--log-retention=59s"], "--log-retention"),
             (&[secret, "--log-retention=long"], "--log-retention"),
             (&[secret, "--lane-connections=0"], "--lane-connections"),
+            (&[secret, "--reconcile-seconds=-1"], "--reconcile-seconds"),
         ];
         for (arguments, setting) in cases {
             let refusal = serve(arguments).expect_err("a wrong setting");

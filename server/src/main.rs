@@ -61,6 +61,16 @@ async fn run(command: Command) -> Result<ExitCode, StartError> {
         }
         Command::Import(config) => print(&app::import(&config).await?.to_string()),
         Command::Seed(config) => print(&app::seed(&config).await?.to_string()),
+        Command::Reconcile(config) => {
+            let report = app::reconcile(&config).await?;
+            print(&report.to_string());
+            return Ok(ExitCode::from(report.exit_code()));
+        }
+        Command::Rebuild(config) => {
+            let report = app::rebuild(&config).await?;
+            print(&report.to_string());
+            return Ok(ExitCode::from(report.exit_code()));
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -12,6 +12,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::config::LogFormat;
 use crate::pipeline::counter::CounterStats;
+use crate::pipeline::reconciler::ReconcilerStats;
 use crate::pipeline::retention::RetentionStats;
 use crate::service::ServiceStats;
 use crate::service::refresh::RefreshStats;
@@ -29,13 +30,24 @@ pub fn log_to_stderr(filter: &str, format: LogFormat) {
 }
 
 /// What the parts of a node measure by themselves.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Stats {
     pub lanes: LaneStats,
     pub counter: CounterStats,
     pub service: ServiceStats,
     pub refresh: RefreshStats,
     pub retention: RetentionStats,
+    pub reconciler: ReconcilerStats,
+}
+
+impl Default for Stats {
+    fn default() -> Self {
+        let service = ServiceStats::default();
+        // Drift is one number, whoever finds it.
+        let reconciler = ReconcilerStats::new(service.drift.clone());
+        let (lanes, counter, refresh) = (LaneStats::default(), CounterStats::default(), RefreshStats::default());
+        Self { lanes, counter, service, refresh, retention: RetentionStats::default(), reconciler }
+    }
 }
 
 /// A total or a level that is read when somebody asks for the metrics.
@@ -61,7 +73,7 @@ pub struct Metrics {
 impl Metrics {
     pub fn new(stats: &Stats, readings: Vec<Reading>) -> Self {
         let mut registry = Registry::with_prefix("likewise");
-        let Stats { lanes, counter, service, refresh, retention } = stats.clone();
+        let Stats { lanes, counter, service, refresh, retention, reconciler } = stats.clone();
         let r = &mut registry;
         r.register("write_duration_seconds", "From a wish to its answer", service.write_duration);
         r.register("writes", "Wishes answered, by outcome", service.writes);
@@ -79,6 +91,15 @@ impl Metrics {
         r.register("log_events_removed", "Events removed past their retention", retention.events_removed);
         let help = "Idempotency records removed a day after their answer";
         r.register("idempotency_records_removed", help, retention.records_removed);
+        let help = "Likes and dislikes by which counts were found to be wrong";
+        r.register("count_drift_reactions", help, reconciler.drift_reactions);
+        r.register("counts_healed", "Items whose counts were set to what the rows say", reconciler.healed);
+        r.register("reconciled_ranges", "Ranges of items compared with their rows", reconciler.ranges);
+        let help = "Time to compare one range of items, and to heal it where it drifts";
+        r.register("reconcile_range_seconds", help, reconciler.range_seconds);
+        r.register("reconcile_waits", "Times that the reconciler waited for the counter", reconciler.skipped);
+        let help = "When the last pass over all items ended, in seconds since 1970";
+        r.register("reconcile_last_pass_timestamp_seconds", help, reconciler.last_pass);
         registry.register_collector(Box::new(Readings(readings)));
         Self { registry: Arc::new(Mutex::new(registry)) }
     }

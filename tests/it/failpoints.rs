@@ -11,6 +11,7 @@ use likewise_tests::views::Reaction;
 use likewise_tests::{binary, plain, test_on};
 
 use crate::killed::{COUNTER, COUNTER_SQLITE, LANE};
+use crate::reconcile::RECONCILER;
 
 /// Places where the bus loses its messages.
 const BUS: [&str; 2] = ["bus_before_send", "bus_on_receive"];
@@ -29,7 +30,8 @@ fn the_tests_reach_every_failpoint() {
     let mut in_sources = BTreeSet::new();
     collect(&binary::workspace().join("server/src"), &mut in_sources);
     let lane = LANE.iter().map(|(name, _)| *name);
-    let in_tests: BTreeSet<_> = lane.chain(COUNTER).chain(COUNTER_SQLITE).chain(BUS).map(str::to_owned).collect();
+    let in_tests: BTreeSet<_> =
+        lane.chain(COUNTER).chain(COUNTER_SQLITE).chain(BUS).chain(RECONCILER).map(str::to_owned).collect();
     assert_eq!(in_sources, in_tests, "left: the server's sources; right: the lists of the tests");
 }
 

@@ -27,6 +27,9 @@ mod model;
 mod outage;
 mod plans;
 mod reactions;
+mod reconcile;
+mod reconcile_load;
+mod reconciler;
 mod relay;
 mod retention;
 mod stopped;
@@ -60,6 +63,9 @@ fn main() -> ExitCode {
         outage::tests(),
         plans::tests(),
         reactions::tests(),
+        reconcile::tests(),
+        reconcile_load::tests(),
+        reconciler::tests(),
         relay::tests(),
         retention::tests(),
         stopped::tests(),

@@ -113,6 +113,8 @@ impl App {
             ("--jwt-audience", tokens::AUDIENCE.to_owned()),
             // Sockets that a test leaves open are closed soon.
             ("--drain-seconds", "2".to_owned()),
+            // Drift would be healed before a test sees it.
+            ("--reconcile-seconds", "0".to_owned()),
         ];
         if let Some(redis) = &self.redis {
             settings.push(("--redis-url", redis.url()));

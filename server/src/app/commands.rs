@@ -10,7 +10,7 @@ use crate::relay::Relay;
 use crate::store::migrate::Migrated;
 
 /// Connections that a command's reads may use.
-const COMMAND_READ_CONNECTIONS: u32 = 4;
+pub(super) const COMMAND_READ_CONNECTIONS: u32 = 4;
 
 /// Brings a schema up to date.
 pub async fn migrate(config: &DatabaseConfig) -> Result<Migrated, StartError> {

@@ -19,5 +19,6 @@ mod write;
 pub use error::{BadLines, BulkError};
 pub use import::{ImportOptions, import};
 pub use parse::TimeUnit;
+pub(crate) use progress::Progress;
 pub use report::{ImportReport, SeedReport};
 pub use seed::{SeedOptions, seed};

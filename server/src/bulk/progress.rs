@@ -1,4 +1,4 @@
-//! How far a bulk load is: a bar on a terminal, otherwise a log line every few seconds.
+//! How far a long command is: a bar on a terminal, otherwise a log line every few seconds.
 
 use std::fmt;
 use std::sync::Mutex;
@@ -10,8 +10,8 @@ use tracing::info;
 /// Time between two log lines where there is no terminal.
 const LOG_INTERVAL: Duration = Duration::from_secs(5);
 
-/// One stage of a bulk load.
-pub(super) struct Progress {
+/// One stage of a long command.
+pub(crate) struct Progress {
     stage: &'static str,
     /// Hidden where stderr is no terminal.
     bar: ProgressBar,
@@ -20,7 +20,7 @@ pub(super) struct Progress {
 
 impl Progress {
     /// `total` in the stage's own unit.
-    pub(super) fn new(stage: &'static str, total: u64) -> Self {
+    pub(crate) fn new(stage: &'static str, total: u64) -> Self {
         let template = "{msg:>9} [{bar:32}] {percent:>3} %  {human_pos} of {human_len}  {rate}  {eta} left";
         Self::with_template(stage, total, template)
     }
@@ -42,7 +42,7 @@ impl Progress {
         Self { stage, bar, last_log: Mutex::new(Instant::now()) }
     }
 
-    pub(super) fn add(&self, count: u64) {
+    pub(crate) fn add(&self, count: u64) {
         self.bar.inc(count);
         self.log();
     }
@@ -52,7 +52,7 @@ impl Progress {
         self.log();
     }
 
-    pub(super) fn finish(self) {
+    pub(crate) fn finish(self) {
         self.bar.finish_and_clear();
     }
 
@@ -63,7 +63,7 @@ impl Progress {
         let mut last_log = self.last_log.lock().expect("nothing panics under this lock");
         if last_log.elapsed() >= LOG_INTERVAL {
             *last_log = Instant::now();
-            info!(stage = self.stage, done = self.bar.position(), total = self.bar.length(), "a bulk load goes on");
+            info!(stage = self.stage, done = self.bar.position(), total = self.bar.length(), "the work goes on");
         }
     }
 }

@@ -99,6 +99,34 @@ fn parse_position(text: &str) -> Result<LogPosition, String> {
     position.ok_or_else(|| "a partition and an offset from 1, such as 0:1".to_owned())
 }
 
+#[derive(Debug, Clone, Args)]
+pub struct ReconcileConfig {
+    #[command(flatten)]
+    pub database: DatabaseConfig,
+    /// Check this item; may be given several times. Without --item and --user all items are checked.
+    #[arg(long)]
+    pub item: Vec<String>,
+    /// Check the items to which this user has reacted.
+    #[arg(long)]
+    pub user: Option<String>,
+    /// Report and change nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct RebuildConfig {
+    #[command(flatten)]
+    pub database: DatabaseConfig,
+}
+
+/// Seconds up to a day, perhaps with a fraction.
+pub(super) fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "a number of seconds".to_owned())?;
+    let allowed = (0.0..=86_400.0).contains(&seconds);
+    if allowed { Ok(Duration::from_secs_f64(seconds)) } else { Err("between 0 and 86400 seconds".to_owned()) }
+}
+
 /// A whole number and a unit: `30s`, `15m`, `1h`, `7d`.
 pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

@@ -1,4 +1,6 @@
-//! What is derived from the log: the counters, and how long the log is kept.
+//! The pipeline: derives the counts from the log, proves them by the rows, and removes what is past its time.
 
 pub mod counter;
+pub mod reconciler;
+pub mod recount;
 pub mod retention;

@@ -28,6 +28,10 @@ const PIPELINE_CONNECTIONS: u32 = 6;
 /// Connections for the lanes where nobody says otherwise: all the partitions of a large installation, and some that a
 /// time-out has left behind.
 const LANE_CONNECTIONS: u32 = 24;
+/// Connections for recounts: one is counted after the other, and a second one asking waits.
+const RECOUNT_CONNECTIONS: u32 = 1;
+/// How long a recount waits for that connection.
+const RECOUNT_ACQUIRE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Where the database is and how many connections reads may use.
 #[derive(Debug, Clone)]
@@ -73,7 +77,7 @@ impl Store {
             Backend::Postgres => postgres_pools(settings).await,
             Backend::Sqlite => sqlite_pools(settings).await,
         };
-        let [mut lanes, mut pipeline, mut readers] = pools.map_err(|error| {
+        let [mut lanes, mut pipeline, mut readers, mut recounts] = pools.map_err(|error| {
             let fix = match backend {
                 Backend::Postgres => "Start PostgreSQL there, or correct LIKEWISE_DATABASE_URL.",
                 Backend::Sqlite => "Set LIKEWISE_DATABASE_URL to a file in a folder that can be written.",
@@ -81,13 +85,14 @@ impl Store {
             Error::new(ErrorCode::Unavailable, format!("The database at {address} cannot be used. {fix}"))
                 .caused_by(error)
         })?;
-        for pool in [&mut lanes, &mut pipeline, &mut readers] {
+        for pool in [&mut lanes, &mut pipeline, &mut readers, &mut recounts] {
             let statements = Arc::clone(&statements);
             pool.set_metric_callback(move |_| {
                 statements.fetch_add(1, Ordering::Relaxed);
             });
         }
-        let mut store = Self { backend, address: address.into(), lanes, pipeline, readers, statements, partitions: 0 };
+        let address = address.into();
+        let mut store = Self { backend, address, lanes, pipeline, readers, recounts, statements, partitions: 0 };
         store.partitions = store.count_partitions().await?;
         Ok(store)
     }
@@ -108,7 +113,7 @@ fn options(url: &str, connections: u32) -> ConnectOptions {
 
 /// Lanes look few keys up in large tables, by index, whatever the planner thinks of statistics that are young; JIT
 /// would compile the plans that are priced out. The other pools keep the planner's defaults.
-async fn postgres_pools(settings: &StoreSettings) -> Result<[DatabaseConnection; 3], sea_orm::DbErr> {
+async fn postgres_pools(settings: &StoreSettings) -> Result<[DatabaseConnection; 4], sea_orm::DbErr> {
     let mut lanes = options(&settings.url, settings.lane_connections.max(1));
     lanes.map_sqlx_postgres_opts(|connection| {
         connection.application_name("likewise-lanes").options([
@@ -134,11 +139,22 @@ async fn postgres_pools(settings: &StoreSettings) -> Result<[DatabaseConnection;
             .application_name("likewise-readers")
             .options([("statement_timeout", READ_TIMEOUT), ("default_transaction_read_only", "on")])
     });
-    Ok([Database::connect(lanes).await?, Database::connect(pipeline).await?, Database::connect(readers).await?])
+    // One core counts, so that the others serve. Connected when first asked.
+    let mut recounts = options(&settings.url, RECOUNT_CONNECTIONS);
+    recounts.min_connections(0).connect_lazy(true).acquire_timeout(RECOUNT_ACQUIRE_TIMEOUT);
+    recounts.map_sqlx_postgres_opts(|connection| {
+        connection.application_name("likewise-recounts").options([
+            ("default_transaction_read_only", "on"),
+            ("max_parallel_workers_per_gather", "0"),
+            ("jit", "off"),
+        ])
+    });
+    let connect = |options| Database::connect(options);
+    Ok([connect(lanes).await?, connect(pipeline).await?, connect(readers).await?, connect(recounts).await?])
 }
 
 /// One connection writes, so that nobody meets SQLITE_BUSY; readers see the last commit through the WAL.
-async fn sqlite_pools(settings: &StoreSettings) -> Result<[DatabaseConnection; 3], sea_orm::DbErr> {
+async fn sqlite_pools(settings: &StoreSettings) -> Result<[DatabaseConnection; 4], sea_orm::DbErr> {
     let mut writer = options(&settings.url, 1);
     writer.map_sqlx_sqlite_opts(|file| {
         file.busy_timeout(SQLITE_BUSY_TIMEOUT).pragma("journal_mode", "WAL").pragma("synchronous", "FULL")
@@ -147,7 +163,8 @@ async fn sqlite_pools(settings: &StoreSettings) -> Result<[DatabaseConnection; 3
     let mut readers = options(&settings.url, settings.read_connections.max(1));
     readers.acquire_timeout(READ_ACQUIRE_TIMEOUT);
     readers.map_sqlx_sqlite_opts(|file| file.busy_timeout(SQLITE_BUSY_TIMEOUT).pragma("query_only", "ON"));
-    Ok([writer.clone(), writer, Database::connect(readers).await?])
+    let readers = Database::connect(readers).await?;
+    Ok([writer.clone(), writer, readers.clone(), readers])
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ pub mod lanes;
 pub mod lists;
 pub mod migrate;
 pub mod reactions;
+pub mod reconcile;
 pub mod retention;
 mod rows;
 
@@ -56,6 +57,8 @@ pub struct Store {
     /// Counter, catalogue writes, imports: the planner's defaults.
     pipeline: DatabaseConnection,
     readers: DatabaseConnection,
+    /// Long reads of the reconciler, which no time-out ends. On SQLite the readers.
+    recounts: DatabaseConnection,
     statements: Arc<AtomicU64>,
     partitions: usize,
 }
@@ -89,7 +92,7 @@ impl Store {
 
     /// Closes all pools; whatever waits for a connection fails.
     pub async fn close(self) {
-        for pool in [self.lanes, self.pipeline, self.readers] {
+        for pool in [self.lanes, self.pipeline, self.readers, self.recounts] {
             // Pools may share a connection that is closed already, and one that the network left hanging never says
             // goodbye: neither is worth waiting for.
             let _ = timeout(CLOSE_MAX, pool.close()).await;
