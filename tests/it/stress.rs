@@ -16,6 +16,8 @@ use tokio::sync::Semaphore;
 
 /// Fewer connections than there are partitions.
 const TWO_LANE_CONNECTIONS: &[(&str, &str)] = &[("--lane-connections", "2")];
+/// The reconciler passes again and again.
+const RECONCILING: &[(&str, &str)] = &[("--reconcile-seconds", "1")];
 const HANG_UPS: usize = 10_000;
 /// Beside them, so many wait for their answer, however slow the machine is.
 const PATIENT: usize = 1_000;
@@ -30,7 +32,7 @@ pub(crate) fn tests() -> Vec<Test> {
         test_on!([Postgres], ten_thousand_clients_hang_up_and_nothing_is_lost)
             .with_own_servers()
             .with(TWO_LANE_CONNECTIONS),
-        test_on!([Sqlite], fifty_writers_never_meet_a_busy_file),
+        test_on!([Sqlite], fifty_writers_never_meet_a_busy_file).with(RECONCILING),
         on_both!(counts_past_31_bits_are_exact),
     ]
 }
@@ -109,7 +111,7 @@ async fn ten_thousand_clients_hang_up_and_nothing_is_lost(app: &App) {
     }
 }
 
-/// Fifty writers, the counter and readers share one file: every answer is OK or OVERLOADED.
+/// Fifty writers, the counter, the reconciler and readers share one file: every answer is OK or OVERLOADED.
 async fn fifty_writers_never_meet_a_busy_file(app: &App) {
     let mut random = seeded::rng("fifty_writers");
     let mut work = Vec::new();

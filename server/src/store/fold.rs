@@ -122,9 +122,18 @@ impl Store {
     ) -> Result<Folded, FoldError> {
         failpoint::reach("counter_after_claim").await;
         let folded = match self.backend {
-            _ if claimed.is_empty() => Folded::default(),
-            Backend::Postgres => fold_postgres(&transaction, claimed, limit).await?,
-            Backend::Sqlite => fold_sqlite(&transaction, claimed[0].1, limit).await?,
+            _ if claimed.is_empty() => Ok(Folded::default()),
+            Backend::Postgres => fold_postgres(&transaction, claimed, limit).await,
+            Backend::Sqlite => fold_sqlite(&transaction, claimed[0].1, limit).await,
+        };
+        let folded = match folded {
+            Ok(folded) => folded,
+            Err(refused) => {
+                // Dropped, it would keep the checkpoints until its connection is used again. Where it cannot be rolled
+                // back, the connection is broken and the database does it.
+                let _ = transaction.rollback().await;
+                return Err(refused);
+            }
         };
         if folded.events == 0 {
             transaction.rollback().await?;
