@@ -43,6 +43,10 @@ impl ReactionState {
 pub enum Origin {
     User,
     Import,
+    /// A deleted account's row was removed; the event names nobody.
+    Erasure,
+    /// An abuse system took a reaction back, or gave it back.
+    Retraction,
 }
 
 impl Origin {
@@ -51,6 +55,8 @@ impl Origin {
         match self {
             Self::User => 0,
             Self::Import => 1,
+            Self::Erasure => 2,
+            Self::Retraction => 3,
         }
     }
 

@@ -15,15 +15,19 @@ use crate::store::decide::{Answer, Command, Source, UnknownItems};
 use crate::store::lanes::Lanes;
 
 mod catalog;
+mod erasure;
 mod last_known;
 mod lists;
 pub mod refresh;
+mod retraction;
 mod types;
 mod views;
 mod watch_items;
 mod watch_reactions;
 
 use last_known::LastKnown;
+pub use crate::store::erasures::Erasure;
+pub use crate::store::retractions::{Proposal, Retraction, RetractionStatus, Suspects};
 pub use types::*;
 pub use watch_items::{ItemsWatch, Seen};
 pub use watch_reactions::ReactionsWatch;
