@@ -12,7 +12,7 @@ use likewise_tests::harness::Test;
 use likewise_tests::socket::{Frame, Socket};
 use likewise_tests::views::Reaction;
 use likewise_tests::wait::{SOON, until, until_true};
-use likewise_tests::{invariants, on_all, on_both};
+use likewise_tests::{invariants, on_all, on_both, test_on};
 use rand::RngExt;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -24,6 +24,8 @@ const KEPT: [&str; 3] = ["account.id", "erasure.user_id", "reaction_event.user_i
 /// The sockets of a deleted account are closed within about a second; four of them are allowed.
 const SOCKET_CLOSED: Duration = Duration::from_secs(4);
 const REFUSED: u16 = 4403;
+/// Kills the process after some batches.
+const DEADLY: &str = "eraser_between_batches=3*off->1*return(kill)";
 
 pub(crate) fn tests() -> Vec<Test> {
     vec![
@@ -33,6 +35,8 @@ pub(crate) fn tests() -> Vec<Test> {
         on_all!(sockets_of_an_erased_user_are_closed_on_every_node),
         on_both!(an_upsert_brings_nothing_of_an_erased_user_back),
         on_both!(erasing_needs_the_service_scope),
+        test_on!([Postgres], a_like_that_commits_after_the_tombstone_is_removed).without_nodes().with_binary(),
+        test_on!([Postgres], a_friendship_that_commits_late_is_removed).without_nodes().with_binary(),
         on_both!(a_killed_erasure_goes_on_elsewhere).without_nodes().with_binary(),
         on_both!(the_command_erases_and_goes_on_after_a_kill).without_nodes().with_binary(),
     ]
@@ -279,6 +283,56 @@ fn folder() -> TempDir {
     tempfile::Builder::new().prefix("likewise-erasure-").tempdir().expect("a temporary folder")
 }
 
+/// `serve` with the settings of a node of this test, in a process with a failpoint.
+fn serve_with(app: &App, folder: &TempDir, failpoint: &str) -> ServerProcess {
+    let settings = app.settings().into_iter().flat_map(|(flag, value)| [flag, value]);
+    let serve: Vec<String> = ["serve".to_owned()].into_iter().chain(settings).collect();
+    ServerProcess::start_with(folder.path(), &serve, &[("FAILPOINTS", failpoint)])
+}
+
+/// Waits until a connection of this name stands in its transaction.
+async fn until_idle_in_transaction(app: &App, name: &str) {
+    let standing = format!(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = '{name}'
+           AND state = 'idle in transaction' AND clock_timestamp() - state_change > interval '0.1 s'"
+    );
+    until_true("a transaction stands before its commit", SOON, async || app.number(&standing).await == 1).await;
+}
+
+/// It read that the account is there, and stands before its commit while the tombstone is written and the eraser looks.
+async fn a_like_that_commits_after_the_tombstone_is_removed(app: &App) {
+    let folder = folder();
+    let server = serve_with(app, &folder, "lane_before_commit=1*return(pause 1500)");
+    let client = Client::new(app.http(), &server.address);
+    let gone = client.as_user(GONE);
+    let like = tokio::spawn(async move { gone.set_with_key("post:1", Reaction::Like, "late").await });
+    until_idle_in_transaction(app, "likewise-lanes").await;
+    client.as_service().erase_user(GONE).await;
+    assert!(!like.is_finished(), "the tombstone does not wait for the lane");
+    assert!(like.await.expect("an answer").changed, "the like was committed");
+    assert_eq!(finished(&client.as_service(), GONE).await["removedReactions"], 1);
+    assert_eq!(places_of(app, GONE).await, Vec::<String>::new());
+    server.stop(nix::sys::signal::Signal::SIGTERM);
+    let sql = app.sql().await;
+    invariants::hold(&sql).await;
+    sql.close().await;
+}
+
+/// The same for a write of the catalogue: the tombstone waits for it.
+async fn a_friendship_that_commits_late_is_removed(app: &App) {
+    let folder = folder();
+    let server = serve_with(app, &folder, "catalog_before_commit=1*return(pause 1500)");
+    let service = Client::new(app.http(), &server.address).as_service();
+    let upsert = tokio::spawn(async move { service.upsert_users(json!([{ "id": "ana", "friendIds": [GONE] }])).await });
+    until_idle_in_transaction(app, "likewise-pipeline").await;
+    app.start_node(&[]).await;
+    app.as_service().erase_user(GONE).await;
+    finished(&app.as_service(), GONE).await;
+    upsert.await.expect("an answer").data();
+    assert_eq!(places_of(app, GONE).await, Vec::<String>::new());
+    server.stop(nix::sys::signal::Signal::SIGTERM);
+}
+
 const ROWS: i64 = 1_000;
 
 /// A user with many reactions, and another with one to the same items each.
@@ -297,10 +351,7 @@ async fn rows_of_gone(app: &App) -> i64 {
 async fn a_killed_erasure_goes_on_elsewhere(app: &App) {
     let folder = folder();
     import_rows(app, &folder);
-    let settings = app.settings().into_iter().flat_map(|(flag, value)| [flag, value]);
-    let serve: Vec<String> = ["serve".to_owned()].into_iter().chain(settings).collect();
-    let deadly = [("FAILPOINTS", "eraser_between_batches=3*off->1*return(kill)")];
-    let server = ServerProcess::start_with(folder.path(), &serve, &deadly);
+    let server = serve_with(app, &folder, DEADLY);
     Client::new(app.http(), &server.address).as_service().erase_user(GONE).await;
     assert_eq!(server.ended(), None, "it was killed");
     let left = rows_of_gone(app).await;
@@ -321,7 +372,7 @@ async fn the_command_erases_and_goes_on_after_a_kill(app: &App) {
     import_rows(app, &folder);
     let url = app.database.url();
     let erase = ["erase", "--user", GONE, "--database-url", &url];
-    let deadly = BTreeMap::from([("FAILPOINTS", "eraser_between_batches=3*off->1*return(kill)")]);
+    let deadly = BTreeMap::from([("FAILPOINTS", DEADLY)]);
     let killed = binary::run_with(folder.path(), &erase, &deadly);
     assert_eq!(killed.code, None, "it was killed: {}{}", killed.stdout, killed.stderr);
     let left = rows_of_gone(app).await;

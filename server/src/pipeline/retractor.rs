@@ -84,7 +84,7 @@ impl Retractor {
             let answers = self.store.commit_chunk(partition, &commands, None).await;
             for (command, answer) in commands.into_iter().zip(answers) {
                 match answer {
-                    Ok(answer) => self.announce(command, answer),
+                    Ok(answer) => self.announce(command, &answer),
                     // A deleted account has nothing to take, and gets nothing back.
                     Err(refusal) if refusal.code() == ErrorCode::Unauthenticated => {}
                     Err(failed) => {
@@ -98,7 +98,7 @@ impl Retractor {
     }
 
     /// The person's devices follow, as after a tap of their own.
-    fn announce(&self, command: Command, answer: Answer) {
+    fn announce(&self, command: Command, answer: &Answer) {
         if !answer.changed() {
             return;
         }

@@ -13,6 +13,7 @@ use super::rows::{self, Column, Columns};
 use super::{Backend, Store, column, statement};
 use crate::domain::{ItemId, ProposalId, UserId};
 use crate::error::{Error, ErrorCode, Result};
+use crate::failpoint;
 
 /// Catalogue writes that wait; one more is answered `OVERLOADED`.
 const QUEUE_MAX: usize = 64;
@@ -171,7 +172,10 @@ impl Store {
             CatalogWrite::Restore(proposal) => self.ask_to_restore(&transaction, proposal).await,
         };
         match written {
-            Ok(()) => Ok(transaction.commit().await?),
+            Ok(()) => {
+                failpoint::reach("catalog_before_commit").await;
+                Ok(transaction.commit().await?)
+            }
             Err(error) => {
                 // The first error is the one to tell; a failed rollback ends with the connection.
                 let _ = transaction.rollback().await;
