@@ -179,8 +179,8 @@ fn any_command(unknown_items: UnknownItems) -> impl Strategy<Value = Command> {
         1 => Just(Source::Erase),
     ];
     (user, item, state, key, from).prop_map(move |(user, item, state, key, from)| {
-        // Only what users send has keys, and only a wish for nothing takes back.
-        let key = key.filter(|_| matches!(from, Source::User { .. }));
+        // What works in the background has no keys, and takes back to nothing.
+        let key = key.filter(|_| matches!(from, Source::User { .. } | Source::Import { .. }));
         let state = if matches!(from, Source::Retract { .. } | Source::Erase) { Nothing } else { state };
         Command { from, ..command(user, item, state, key) }
     })
