@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use likewise_tests::app::App;
-use likewise_tests::binary::{self, ServerProcess};
+use likewise_tests::binary;
 use likewise_tests::client::Client;
 use likewise_tests::database::Sql;
 use likewise_tests::harness::Test;
@@ -26,6 +26,9 @@ const SOCKET_CLOSED: Duration = Duration::from_secs(4);
 const REFUSED: u16 = 4403;
 /// Kills the process after some batches.
 const DEADLY: &str = "eraser_between_batches=3*off->1*return(kill)";
+
+/// Places where these tests kill or hold up a process; one that is not reached fails its test.
+pub(crate) const PLACES: [&str; 2] = ["catalog_before_commit", "eraser_between_batches"];
 
 pub(crate) fn tests() -> Vec<Test> {
     vec![
@@ -283,13 +286,6 @@ fn folder() -> TempDir {
     tempfile::Builder::new().prefix("likewise-erasure-").tempdir().expect("a temporary folder")
 }
 
-/// `serve` with the settings of a node of this test, in a process with a failpoint.
-fn serve_with(app: &App, folder: &TempDir, failpoint: &str) -> ServerProcess {
-    let settings = app.settings().into_iter().flat_map(|(flag, value)| [flag, value]);
-    let serve: Vec<String> = ["serve".to_owned()].into_iter().chain(settings).collect();
-    ServerProcess::start_with(folder.path(), &serve, &[("FAILPOINTS", failpoint)])
-}
-
 /// Waits until a connection of this name stands in its transaction.
 async fn until_idle_in_transaction(app: &App, name: &str) {
     let standing = format!(
@@ -302,7 +298,7 @@ async fn until_idle_in_transaction(app: &App, name: &str) {
 /// It read that the account is there, and stands before its commit while the tombstone is written and the eraser looks.
 async fn a_like_that_commits_after_the_tombstone_is_removed(app: &App) {
     let folder = folder();
-    let server = serve_with(app, &folder, "lane_before_commit=1*return(pause 1500)");
+    let server = app.start_process(folder.path(), &[], "lane_before_commit=1*return(pause 1500)");
     let client = Client::new(app.http(), &server.address);
     let gone = client.as_user(GONE);
     let like = tokio::spawn(async move { gone.set_with_key("post:1", Reaction::Like, "late").await });
@@ -321,7 +317,7 @@ async fn a_like_that_commits_after_the_tombstone_is_removed(app: &App) {
 /// The same for a write of the catalogue: the tombstone waits for it.
 async fn a_friendship_that_commits_late_is_removed(app: &App) {
     let folder = folder();
-    let server = serve_with(app, &folder, "catalog_before_commit=1*return(pause 1500)");
+    let server = app.start_process(folder.path(), &[], "catalog_before_commit=1*return(pause 1500)");
     let service = Client::new(app.http(), &server.address).as_service();
     let upsert = tokio::spawn(async move { service.upsert_users(json!([{ "id": "ana", "friendIds": [GONE] }])).await });
     until_idle_in_transaction(app, "likewise-pipeline").await;
@@ -351,7 +347,7 @@ async fn rows_of_gone(app: &App) -> i64 {
 async fn a_killed_erasure_goes_on_elsewhere(app: &App) {
     let folder = folder();
     import_rows(app, &folder);
-    let server = serve_with(app, &folder, DEADLY);
+    let server = app.start_process(folder.path(), &[], DEADLY);
     Client::new(app.http(), &server.address).as_service().erase_user(GONE).await;
     assert_eq!(server.ended(), None, "it was killed");
     let left = rows_of_gone(app).await;

@@ -2,13 +2,15 @@
 
 use futures_util::future::join_all;
 use likewise_tests::app::App;
-use likewise_tests::binary::ServerProcess;
 use likewise_tests::client::Client;
 use likewise_tests::harness::Test;
 use likewise_tests::views::Reaction;
 use likewise_tests::wait::{SOON, until, until_true};
 use likewise_tests::{on_all, on_both, test_on};
 use serde_json::{Value, json};
+
+/// Where these tests kill a process; a place that is not reached fails its test.
+pub(crate) const PLACE: &str = "retractor_between_batches";
 
 pub(crate) fn tests() -> Vec<Test> {
     vec![
@@ -205,10 +207,8 @@ async fn retracting_needs_the_service_scope(app: &App) {
 async fn a_killed_retraction_goes_on(app: &App) {
     const ITEMS: i64 = 250;
     let folder = tempfile::Builder::new().prefix("likewise-retraction-").tempdir().expect("a temporary folder");
-    let settings = app.settings().into_iter().flat_map(|(flag, value)| [flag, value]);
-    let serve: Vec<String> = ["serve".to_owned()].into_iter().chain(settings).collect();
-    let deadly = [("FAILPOINTS", "retractor_between_batches=1*off->1*return(kill)")];
-    let server = ServerProcess::start_with(folder.path(), &serve, &deadly);
+    let deadly = format!("{PLACE}=1*off->1*return(kill)");
+    let server = app.start_process(folder.path(), &[], &deadly);
     let client = Client::new(app.http(), &server.address);
     for number in 0..ITEMS {
         client.as_user("ana").like(&format!("post:{number}")).await;
@@ -218,12 +218,12 @@ async fn a_killed_retraction_goes_on(app: &App) {
     let left = app.number("SELECT count(*) FROM reaction WHERE state = 1").await;
     assert!(0 < left && left < ITEMS, "{left} likes are left");
 
-    let server = ServerProcess::start_with(folder.path(), &serve, &[]);
+    let server = app.start_process(folder.path(), &[], "");
     let service = Client::new(app.http(), &server.address).as_service();
     assert_eq!(until_status(&service, "p", "APPLIED").await, (ITEMS, 0));
     server.stop(nix::sys::signal::Signal::SIGKILL);
 
-    let server = ServerProcess::start_with(folder.path(), &serve, &deadly);
+    let server = app.start_process(folder.path(), &[], &deadly);
     Client::new(app.http(), &server.address).as_service().restore("p").await.data();
     assert_eq!(server.ended(), None, "it was killed");
     app.start_node(&[]).await;
