@@ -65,6 +65,8 @@ impl Origin {
         match code {
             0 => Some(Self::User),
             1 => Some(Self::Import),
+            2 => Some(Self::Erasure),
+            3 => Some(Self::Retraction),
             _ => None,
         }
     }
@@ -74,6 +76,8 @@ impl Origin {
         match self {
             Self::User => "USER",
             Self::Import => "IMPORT",
+            Self::Erasure => "ERASURE",
+            Self::Retraction => "RETRACTION",
         }
     }
 }

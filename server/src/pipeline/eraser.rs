@@ -64,7 +64,7 @@ impl Eraser {
         let mut after: Option<ItemId> = None;
         loop {
             let begun = Instant::now();
-            let items = self.store.items_of(user, after.as_ref(), BATCH_MAX).await?;
+            let items = self.store.items_to_erase(user, after.as_ref(), BATCH_MAX).await?;
             match (items.last(), after.take()) {
                 (Some(last), _) => {
                     after = Some(last.clone());

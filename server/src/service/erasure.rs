@@ -31,7 +31,7 @@ impl Service {
     /// UNAUTHENTICATED where the caller's account was deleted. Where the store cannot tell, the caller is let in: then
     /// nothing that is the caller's can be read either.
     pub async fn check_not_erased(&self, viewer: &Viewer) -> Result<()> {
-        match self.store.is_erased(&viewer.user).await {
+        match self.last_known.read(self.store.is_erased(&viewer.user)).await {
             Ok(true) => Err(Error::new(ErrorCode::Unauthenticated, "This account was deleted.")),
             Ok(false) => Ok(()),
             Err(unread) => {

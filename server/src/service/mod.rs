@@ -25,9 +25,9 @@ mod views;
 mod watch_items;
 mod watch_reactions;
 
-use last_known::LastKnown;
 pub use crate::store::erasures::Erasure;
 pub use crate::store::retractions::{Proposal, Retraction, RetractionStatus, Suspects};
+use last_known::LastKnown;
 pub use types::*;
 pub use watch_items::{ItemsWatch, Seen};
 pub use watch_reactions::ReactionsWatch;

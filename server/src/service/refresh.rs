@@ -111,7 +111,8 @@ impl Refresher {
     /// The sockets of deleted accounts are to be closed, on whichever node the deletion was asked for.
     async fn tell_erased(&mut self, now: Micros) -> Result<()> {
         let (looked_at, known) = &self.erased;
-        let erased = self.service.store.erased_since(looked_at.unwrap_or(now) - ERASED_OVERLAP).await?;
+        let since = looked_at.unwrap_or(now) - ERASED_OVERLAP;
+        let erased = in_time(self.service.store.erased_since(since)).await?;
         let erased = HashSet::from_iter(erased);
         let news: HashSet<UserId> = erased.difference(known).cloned().collect();
         if !news.is_empty() {

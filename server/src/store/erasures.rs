@@ -95,7 +95,7 @@ impl Store {
 
     /// Items of the user's rows after `after`, in their order. The place to go on from matters: a read from the first
     /// would pass over all that was removed before.
-    pub async fn items_of(&self, user: &UserId, after: Option<&ItemId>, limit: usize) -> Result<Vec<ItemId>> {
+    pub async fn items_to_erase(&self, user: &UserId, after: Option<&ItemId>, limit: usize) -> Result<Vec<ItemId>> {
         let sql = "SELECT item_id FROM reaction WHERE user_id = $1 AND item_id > $2 ORDER BY item_id LIMIT $3";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let values: Vec<Value> = vec![user.as_str().into(), after.map_or("", ItemId::as_str).into(), limit.into()];
