@@ -78,6 +78,11 @@ id_type! {
     UserId
 }
 
+id_type! {
+    /// A proposal of an abuse system, by its own name for it.
+    ProposalId
+}
+
 impl UserId {
     /// The log partition that orders this user's writes, of `count` partitions (at least one).
     pub fn partition(&self, count: usize) -> usize {

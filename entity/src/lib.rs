@@ -4,6 +4,7 @@
 
 pub mod account;
 pub mod checkpoint;
+pub mod erasure;
 pub mod friendship;
 pub mod idempotency_record;
 pub mod ids;
@@ -14,7 +15,9 @@ pub mod item_count_shard;
 pub mod log_partition;
 pub mod reaction;
 pub mod reaction_event;
+pub mod retraction;
+pub mod retraction_entry;
 pub mod state;
 
-pub use ids::{IdError, ItemId, UserId};
+pub use ids::{IdError, ItemId, ProposalId, UserId};
 pub use state::{Origin, ReactionState};

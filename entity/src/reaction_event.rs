@@ -11,6 +11,7 @@ pub struct Model {
     pub offset: i64,
     /// The write lane's batch, by which a lost reply to COMMIT is resolved.
     pub batch: Uuid,
+    /// Null where a deleted account's row was removed.
     pub user_id: Option<String>,
     pub item_id: String,
     pub old_state: i16,

@@ -43,6 +43,10 @@ impl ReactionState {
 pub enum Origin {
     User,
     Import,
+    /// A deleted account's row was removed; the event names nobody.
+    Erasure,
+    /// An abuse system took a reaction back, or gave it back.
+    Retraction,
 }
 
 impl Origin {
@@ -51,6 +55,8 @@ impl Origin {
         match self {
             Self::User => 0,
             Self::Import => 1,
+            Self::Erasure => 2,
+            Self::Retraction => 3,
         }
     }
 
@@ -59,6 +65,8 @@ impl Origin {
         match code {
             0 => Some(Self::User),
             1 => Some(Self::Import),
+            2 => Some(Self::Erasure),
+            3 => Some(Self::Retraction),
             _ => None,
         }
     }
@@ -68,6 +76,8 @@ impl Origin {
         match self {
             Self::User => "USER",
             Self::Import => "IMPORT",
+            Self::Erasure => "ERASURE",
+            Self::Retraction => "RETRACTION",
         }
     }
 }

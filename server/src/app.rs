@@ -14,9 +14,11 @@ use crate::config::{CatalogSetting, DatabaseConfig, JwtConfig, LikersSetting, Ro
 use crate::error::{Error, ErrorCode, chain};
 use crate::lifecycle::Lifecycle;
 use crate::pipeline::counter::Counter;
+use crate::pipeline::eraser::Eraser;
 use crate::pipeline::reconciler::Reconciler;
 use crate::pipeline::recount::Recounter;
 use crate::pipeline::retention::Retention;
+use crate::pipeline::retractor::Retractor;
 use crate::realtime::{self, Bus, Hub, RedisBus};
 use crate::relay::RelayError;
 use crate::service::refresh::Refresher;
@@ -30,7 +32,7 @@ mod commands;
 mod demo;
 mod recount;
 
-pub use commands::{events, import, migrate, seed, token};
+pub use commands::{erase, events, import, migrate, seed, token};
 pub use recount::{rebuild, reconcile};
 
 /// Why a node or a command did not start.
@@ -87,6 +89,10 @@ impl Node {
                 let reconciler = Reconciler::new(recounter, config.reconcile_interval, stats.reconciler.clone());
                 lifecycle.spawn("reconciler", work.clone(), endless(reconciler.run(work.clone())));
             }
+            let eraser = Eraser::new(store.clone(), stats.eraser.clone());
+            lifecycle.spawn("eraser", work.clone(), endless(eraser.run(work.clone())));
+            let retractor = Retractor::new(store.clone(), bus.clone(), stats.retractor.clone());
+            lifecycle.spawn("retractor", work.clone(), endless(retractor.run(work.clone())));
         }
         let gauges = Arc::new(Gauges::default());
         let metrics = metrics(&stats, &store, &bus, &gauges);

@@ -45,6 +45,8 @@ pub enum Command {
     Import(ImportConfig),
     /// Print the event log as lines of JSON, each partition in order and without gaps.
     Events(EventsConfig),
+    /// Delete an account for good: all that is stored of the person goes, and the id is refused from then on.
+    Erase(EraseConfig),
     /// Fill the database with trial data.
     Seed(SeedConfig),
     /// Compare the counts with the reactions and heal what differs, while the server serves.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-pub use likewise_entity::{ItemId, Origin, ReactionState, UserId};
+pub use likewise_entity::{ItemId, Origin, ProposalId, ReactionState, UserId};
 
 /// Microseconds since 1970 by the database's clock.
 pub type Micros = i64;

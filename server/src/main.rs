@@ -60,6 +60,7 @@ async fn run(command: Command) -> Result<ExitCode, StartError> {
             }
         }
         Command::Import(config) => print(&app::import(&config).await?.to_string()),
+        Command::Erase(config) => print(&app::erase(&config).await?.to_string()),
         Command::Seed(config) => print(&app::seed(&config).await?.to_string()),
         Command::Reconcile(config) => {
             let report = app::reconcile(&config).await?;

@@ -12,8 +12,10 @@ use tracing_subscriber::EnvFilter;
 
 use crate::config::LogFormat;
 use crate::pipeline::counter::CounterStats;
+use crate::pipeline::eraser::EraserStats;
 use crate::pipeline::reconciler::ReconcilerStats;
 use crate::pipeline::retention::RetentionStats;
+use crate::pipeline::retractor::RetractorStats;
 use crate::service::ServiceStats;
 use crate::service::refresh::RefreshStats;
 use crate::store::lanes::LaneStats;
@@ -34,6 +36,8 @@ pub fn log_to_stderr(filter: &str, format: LogFormat) {
 pub struct Stats {
     pub lanes: LaneStats,
     pub counter: CounterStats,
+    pub eraser: EraserStats,
+    pub retractor: RetractorStats,
     pub service: ServiceStats,
     pub refresh: RefreshStats,
     pub retention: RetentionStats,
@@ -46,7 +50,8 @@ impl Default for Stats {
         // Drift is one number, whoever finds it.
         let reconciler = ReconcilerStats::new(service.drift.clone());
         let (lanes, counter, refresh) = (LaneStats::default(), CounterStats::default(), RefreshStats::default());
-        Self { lanes, counter, service, refresh, retention: RetentionStats::default(), reconciler }
+        let (eraser, retractor) = (EraserStats::default(), RetractorStats::default());
+        Self { lanes, counter, eraser, retractor, service, refresh, retention: RetentionStats::default(), reconciler }
     }
 }
 
@@ -73,7 +78,7 @@ pub struct Metrics {
 impl Metrics {
     pub fn new(stats: &Stats, readings: Vec<Reading>) -> Self {
         let mut registry = Registry::with_prefix("likewise");
-        let Stats { lanes, counter, service, refresh, retention, reconciler } = stats.clone();
+        let Stats { lanes, counter, eraser, retractor, service, refresh, retention, reconciler } = stats.clone();
         let r = &mut registry;
         r.register("write_duration_seconds", "From a wish to its answer", service.write_duration);
         r.register("writes", "Wishes answered, by outcome", service.writes);
@@ -85,6 +90,9 @@ impl Metrics {
         r.register("count_staleness_seconds", help, counter.staleness);
         r.register("folded_events", "Events folded by this node", counter.events);
         r.register("folds", "Folds committed by this node", counter.folds);
+        r.register("erased_rows", "Rows of deleted accounts removed by this node", eraser.rows);
+        r.register("erasures_finished", "Accounts erased to the end by this node", eraser.finished);
+        r.register("retracted_reactions", "Reactions taken or given back by this node", retractor.reactions);
         r.register("log_lag_events", "Events committed and not folded", refresh.lag_events);
         r.register("store_away", "1 while the store has not answered the last look", refresh.store_away);
         r.register("watched_rereads", "Times that all watched items were read again", refresh.rereads);

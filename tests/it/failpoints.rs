@@ -10,8 +10,10 @@ use likewise_tests::harness::Test;
 use likewise_tests::views::Reaction;
 use likewise_tests::{binary, plain, test_on};
 
+use crate::erasure;
 use crate::killed::{COUNTER, COUNTER_SQLITE, LANE};
 use crate::reconcile::RECONCILER;
+use crate::retraction;
 
 /// Places where the bus loses its messages.
 const BUS: [&str; 2] = ["bus_before_send", "bus_on_receive"];
@@ -30,8 +32,8 @@ fn the_tests_reach_every_failpoint() {
     let mut in_sources = BTreeSet::new();
     collect(&binary::workspace().join("server/src"), &mut in_sources);
     let lane = LANE.iter().map(|(name, _)| *name);
-    let in_tests: BTreeSet<_> =
-        lane.chain(COUNTER).chain(COUNTER_SQLITE).chain(BUS).chain(RECONCILER).map(str::to_owned).collect();
+    let in_tests = lane.chain(COUNTER).chain(COUNTER_SQLITE).chain(BUS).chain(RECONCILER);
+    let in_tests: BTreeSet<_> = in_tests.chain(erasure::PLACES).chain([retraction::PLACE]).map(str::to_owned).collect();
     assert_eq!(in_sources, in_tests, "left: the server's sources; right: the lists of the tests");
 }
 

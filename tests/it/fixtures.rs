@@ -125,6 +125,33 @@ const DAMAGES: &[(&str, &str, &str)] = &[
         "UPDATE reaction SET item_id = 'post:1' WHERE item_id = 'post:x'",
     ),
     (
+        "only an erasure's names nobody",
+        "UPDATE reaction_event SET user_id = NULL WHERE \"offset\" = 1",
+        "UPDATE reaction_event SET user_id = 'ana' WHERE \"offset\" = 1",
+    ),
+    (
+        "only an erasure's names nobody",
+        "UPDATE reaction_event SET origin = 2 WHERE \"offset\" = 3",
+        "UPDATE reaction_event SET origin = 0 WHERE \"offset\" = 3",
+    ),
+    (
+        "only an erasure's names nobody",
+        "UPDATE reaction_event SET origin = 4 WHERE \"offset\" = 3",
+        "UPDATE reaction_event SET origin = 0 WHERE \"offset\" = 3",
+    ),
+    ("has its erasure", "INSERT INTO account (id, erased_at) VALUES ('x', 1)", "DELETE FROM account WHERE id = 'x'"),
+    (
+        "after its erasure nothing else",
+        "INSERT INTO erasure (user_id, requested_at, removed, finished_at, lease_until) VALUES ('ana', 1, 0, 1, 0)",
+        "DELETE FROM erasure",
+    ),
+    (
+        "is not liked at that version",
+        "INSERT INTO retraction_entry (proposal_id, user_id, item_id, state, reacted_at, version)
+         VALUES ('p', 'ana', 'post:1', 1, 1, 1)",
+        "DELETE FROM retraction_entry",
+    ),
+    (
         "every row has events",
         "INSERT INTO reaction (user_id, item_id, state, version, reacted_at, event_offset) VALUES ('x', 'x', 0, 1, 1, 1)",
         "DELETE FROM reaction WHERE user_id = 'x'",

@@ -10,6 +10,7 @@ mod clock;
 mod cluster;
 mod commands;
 mod counts;
+mod erasure;
 mod failpoints;
 mod faults;
 mod fixtures;
@@ -32,6 +33,7 @@ mod reconcile_load;
 mod reconciler;
 mod relay;
 mod retention;
+mod retraction;
 mod stopped;
 mod stress;
 mod subscriptions;
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         cluster::tests(),
         commands::tests(),
         counts::tests(),
+        erasure::tests(),
         failpoints::tests(),
         faults::tests(),
         fixtures::tests(),
@@ -68,6 +71,7 @@ fn main() -> ExitCode {
         reconciler::tests(),
         relay::tests(),
         retention::tests(),
+        retraction::tests(),
         stopped::tests(),
         stress::tests(),
         subscriptions::tests(),

@@ -5,9 +5,20 @@ use likewise_tests::app::App;
 use likewise_tests::harness::Test;
 use likewise_tests::test_on;
 use likewise_tests::views::Reaction;
+use likewise_tests::wait::{SOON, until_true};
+use serde_json::json;
 
 /// Tables that grow: a lane that reads one of them from end to end gets slower with every like.
-const LARGE: [&str; 5] = ["reaction", "reaction_event", "idempotency_record", "item", "account"];
+const LARGE: [&str; 8] = [
+    "reaction",
+    "reaction_event",
+    "idempotency_record",
+    "item",
+    "account",
+    "friendship",
+    "erasure",
+    "retraction_entry",
+];
 
 pub(crate) fn tests() -> Vec<Test> {
     vec![test_on!([Postgres], lanes_use_indexes_on_empty_young_and_full_tables).without_nodes().with_own_servers()]
@@ -54,6 +65,12 @@ async fn fill(app: &App, name: &str, rows: u32) {
         ),
         format!("INSERT INTO item (id, created_at) SELECT '{name}:' || n, n FROM generate_series(1, {rows}) n"),
         format!("INSERT INTO account (id) SELECT '{name}' || n FROM generate_series(1, {rows}) n"),
+        format!("INSERT INTO friendship SELECT '{name}' || n, '{name}' || n + 1 FROM generate_series(1, {rows}) n"),
+        format!("INSERT INTO erasure SELECT '{name}' || n, n, 0, n, 0 FROM generate_series(1, {rows}) n"),
+        format!(
+            "INSERT INTO retraction_entry SELECT '{name}-filler', '{name}' || n, 'filler', 1, n, 0
+             FROM generate_series(1, {rows}) n"
+        ),
         format!(
             "INSERT INTO idempotency_record SELECT '{name}' || n, 'k', 'f', 'a', n FROM generate_series(1, {rows}) n"
         ),
@@ -77,6 +94,17 @@ async fn taps_are_planned_by_index(app: &App, tables: &str) {
     for tap in join_all(taps.collect::<Vec<_>>()).await {
         tap.expect("every tap succeeds");
     }
+    let service = app.as_service();
+    let user = format!("{tables}-user0");
+    service.retract(tables, json!({ "userId": format!("{tables}-user1") })).await.data();
+    service.restore(tables).await.data();
+    service.erase_user(&user).await;
+    until_true("an account is erased and another's likes are taken and given back", SOON, async || {
+        let done = "SELECT (SELECT count(*) FROM erasure WHERE finished_at IS NULL)
+                      + (SELECT count(*) FROM retraction WHERE status <> 3)";
+        app.number(done).await == 0
+    })
+    .await;
     let log = app.database.postgres().log();
     let plans: Vec<&str> = log[before..].split("\n@").filter(|entry| entry.starts_with("likewise-lanes@")).collect();
     let by_index = plans.iter().filter(|plan| plan.contains("using reaction_pkey")).count();

@@ -183,6 +183,34 @@ impl Client {
         self.query(document, json!({ "input": { "users": users } })).await
     }
 
+    /// Deletes an account, with service scope; the answer's `erasure`.
+    pub async fn erase_user(&self, user: &str) -> Value {
+        let document = "mutation ($input: EraseUserInput!) { eraseUser(input: $input) { erasure { userId requestedAt \
+             removedReactions finishedAt } } }";
+        self.query(document, json!({ "input": { "userId": user } })).await.data()["eraseUser"]["erasure"].clone()
+    }
+
+    /// Sends a proposal, with service scope; `input` without its id.
+    pub async fn retract(&self, proposal: &str, mut input: Value) -> Response {
+        input["proposalId"] = proposal.into();
+        let document = "mutation ($input: RetractReactionsInput!) { retractReactions(input: $input) { retraction { \
+             proposalId status retracted restored } } }";
+        self.query(document, json!({ "input": input })).await
+    }
+
+    pub async fn restore(&self, proposal: &str) -> Response {
+        let document = "mutation ($input: RestoreReactionsInput!) { restoreReactions(input: $input) { retraction { \
+             proposalId status retracted restored } } }";
+        self.query(document, json!({ "input": { "proposalId": proposal } })).await
+    }
+
+    /// Whether the viewer's own token is taken, by a read that needs the store.
+    pub async fn is_let_in(&self) -> bool {
+        let answer = self.query("{ viewer { user { id } } }", json!({})).await;
+        assert!(["(no error)", "UNAUTHENTICATED"].contains(&answer.code()), "{}", answer.text);
+        answer.code() == "(no error)"
+    }
+
     /// A socket with this client's token.
     pub async fn socket(&self) -> Socket {
         Socket::connect(&self.address, self.token.as_deref()).await

@@ -78,17 +78,18 @@ const INVARIANTS: &[(&str, &str)] = &[
            OR dislike_delta <> CASE new_state WHEN 2 THEN 1 ELSE 0 END - CASE old_state WHEN 2 THEN 1 ELSE 0 END",
     ),
     (
-        "every event has its row",
+        "every event has its row, but for deleted accounts",
         "SELECT e.user_id || ' on ' || e.item_id FROM reaction_event e
          LEFT JOIN reaction r ON r.user_id = e.user_id AND r.item_id = e.item_id
-         WHERE e.user_id IS NOT NULL AND r.user_id IS NULL",
+         LEFT JOIN account a ON a.id = e.user_id AND a.erased_at IS NOT NULL
+         WHERE e.user_id IS NOT NULL AND r.user_id IS NULL AND a.id IS NULL",
     ),
     (
         "every row has events",
-        "SELECT 'some of ' || CAST(n.all_rows AS text) || ' rows' FROM (
-           SELECT (SELECT count(*) FROM reaction) AS all_rows, (SELECT count(*) FROM (
-             SELECT DISTINCT user_id, item_id FROM reaction_event WHERE user_id IS NOT NULL) AS pairs) AS pairs) AS n
-         WHERE n.all_rows <> n.pairs",
+        "SELECT r.user_id || ' on ' || r.item_id FROM reaction r LEFT JOIN (
+           SELECT DISTINCT user_id, item_id FROM reaction_event WHERE user_id IS NOT NULL) AS pairs
+           ON pairs.user_id = r.user_id AND pairs.item_id = r.item_id
+         WHERE pairs.user_id IS NULL",
     ),
     (
         "a row is what its last event says, and its version counts them",
@@ -99,6 +100,40 @@ const INVARIANTS: &[(&str, &str)] = &[
            FROM reaction_event WHERE user_id IS NOT NULL) AS e
          JOIN reaction r ON r.user_id = e.user_id AND r.item_id = e.item_id
          WHERE e.back = 1 AND (r.version <> e.events OR r.event_offset <> e.\"offset\" OR r.state <> e.new_state)",
+    ),
+    (
+        "an event is a user's, an import's, an erasure's or a retraction's, and only an erasure's names nobody",
+        "SELECT 'offset ' || CAST(\"offset\" AS text) || ' of ' || CAST(partition AS text) FROM reaction_event
+         WHERE origin NOT IN (0, 1, 2, 3) OR (origin = 2) <> (user_id IS NULL) OR (origin = 2 AND new_state <> 0)",
+    ),
+    (
+        "a deleted account has its erasure, and the other way round",
+        "SELECT coalesce(a.id, e.user_id) FROM erasure e
+         FULL JOIN (SELECT id FROM account WHERE erased_at IS NOT NULL) AS a ON a.id = e.user_id
+         WHERE a.id IS NULL OR e.user_id IS NULL",
+    ),
+    (
+        "a deleted account has no name, and after its erasure nothing else",
+        "SELECT id || ' has ' || what FROM (
+           SELECT a.id, 'a name' AS what FROM account a WHERE a.erased_at IS NOT NULL AND a.name IS NOT NULL
+           UNION ALL SELECT e.user_id, 'a row' FROM erasure e JOIN reaction r ON r.user_id = e.user_id
+             WHERE e.finished_at IS NOT NULL
+           UNION ALL SELECT e.user_id, 'an idempotency record' FROM erasure e
+             JOIN idempotency_record i ON i.user_id = e.user_id WHERE e.finished_at IS NOT NULL
+           UNION ALL SELECT e.user_id, 'a friendship' FROM erasure e
+             JOIN friendship f ON f.user_id = e.user_id OR f.friend_id = e.user_id WHERE e.finished_at IS NOT NULL
+           UNION ALL SELECT e.user_id, 'an item' FROM erasure e JOIN item i ON i.creator_id = e.user_id
+             WHERE e.finished_at IS NOT NULL
+           UNION ALL SELECT e.user_id, 'a retraction' FROM erasure e JOIN retraction t ON t.user_id = e.user_id
+             WHERE e.finished_at IS NOT NULL
+           UNION ALL SELECT e.user_id, 'an entry of a retraction' FROM erasure e
+             JOIN retraction_entry t ON t.user_id = e.user_id WHERE e.finished_at IS NOT NULL) AS remains",
+    ),
+    (
+        "what a retraction left at a version is not liked at that version",
+        "SELECT t.proposal_id || ': ' || t.user_id || ' on ' || t.item_id FROM retraction_entry t
+         LEFT JOIN reaction r ON r.user_id = t.user_id AND r.item_id = t.item_id
+         WHERE t.version > 0 AND (r.version IS NULL OR r.version < t.version OR (r.version = t.version AND r.state <> 0))",
     ),
     (
         "every counted item stands in the catalogue",

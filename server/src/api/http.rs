@@ -107,7 +107,7 @@ pub(super) async fn post(State(api): State<Arc<Api>>, request: axum::extract::Re
         Err(error) => return refusal(media, StatusCode::BAD_REQUEST, error),
     };
     match prepared.and_then(over_http) {
-        Ok(prepared) => answer(media, &api.executor.run(prepared, viewer).await),
+        Ok(prepared) => ran(media, api.executor.run(prepared, viewer).await),
         Err(error) => refusal(media, media.status(error.code()), error),
     }
 }
@@ -145,7 +145,7 @@ pub(super) async fn get(
             response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
             response
         }
-        Ok(prepared) => answer(media, &api.executor.run(prepared, viewer).await),
+        Ok(prepared) => ran(media, api.executor.run(prepared, viewer).await),
         Err(error) => refusal(media, media.status(error.code()), error),
     }
 }
@@ -158,6 +158,13 @@ pub(super) async fn schema_text() -> Response {
 /// A response that is one error, with the status of its code.
 pub(super) fn error_response(error: Error) -> Response {
     refusal(Media::Json, status_of(error.code()), error)
+}
+
+fn ran(media: Media, response: Result<Answer>) -> Response {
+    match response {
+        Ok(response) => answer(media, &response),
+        Err(error) => refusal(media, media.status(error.code()), error),
+    }
 }
 
 fn over_http(prepared: Prepared) -> Result<Prepared> {

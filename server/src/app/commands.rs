@@ -2,7 +2,9 @@
 
 use super::{StartError, connect, connect_current, token_rules};
 use crate::bulk;
-use crate::config::{DatabaseConfig, EventsConfig, ImportConfig, SeedConfig, SettingError, TimeUnit, TokenConfig};
+use crate::config::{
+    DatabaseConfig, EraseConfig, EventsConfig, ImportConfig, SeedConfig, SettingError, TimeUnit, TokenConfig,
+};
 use crate::domain::UserId;
 use crate::error::Error;
 use crate::lifecycle::Lifecycle;
@@ -52,6 +54,15 @@ pub async fn events(config: &EventsConfig) -> Result<(), StartError> {
     // A task of its own: while it waits for whoever reads the output, the process can still be told to stop.
     let printing = Lifecycle::new().requests().spawn(relay.run(std::io::stdout()));
     Ok(printing.await.map_err(Error::internal)??)
+}
+
+/// Deletes an account and all that is stored of it.
+pub async fn erase(config: &EraseConfig) -> Result<bulk::EraseReport, StartError> {
+    config.database.check()?;
+    let user =
+        UserId::parse(&config.user).map_err(|why| SettingError { setting: "--user", message: why.to_string() })?;
+    let store = connect_current(&config.database, COMMAND_READ_CONNECTIONS).await?;
+    Ok(bulk::erase(store, user).await?)
 }
 
 /// Makes trial data.

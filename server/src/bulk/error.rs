@@ -46,6 +46,10 @@ pub enum BulkError {
     },
     #[error("the users could not be written. Run the same command again.")]
     Catalog(#[source] Error),
+    #[error(
+        "the account is closed, and something of it is still there. A running server removes it, or the same command again."
+    )]
+    Erasure(#[source] Error),
     #[error("the store could not be read. Run the same command again.")]
     Unavailable(#[from] Error),
     #[error(

@@ -4,6 +4,7 @@
 //! live nodes may go on writing. How far a partition has come is committed with its rows: after a kill, the same
 //! command goes on where it was.
 
+mod erase;
 mod error;
 mod import;
 mod lines;
@@ -16,9 +17,10 @@ mod tests;
 mod trial;
 mod write;
 
+pub use erase::erase;
 pub use error::{BadLines, BulkError};
 pub use import::{ImportOptions, import};
 pub use parse::TimeUnit;
 pub(crate) use progress::Progress;
-pub use report::{ImportReport, SeedReport};
+pub use report::{EraseReport, ImportReport, SeedReport};
 pub use seed::{SeedOptions, seed};

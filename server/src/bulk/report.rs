@@ -37,6 +37,23 @@ pub struct SeedReport {
     pub elapsed: Duration,
 }
 
+/// What an erasure did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EraseReport {
+    /// Rows of reactions that this run removed.
+    pub removed: u64,
+    /// All that were removed, by whichever process.
+    pub removed_in_all: u64,
+    pub elapsed: Duration,
+}
+
+impl fmt::Display for EraseReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { removed, removed_in_all, elapsed } = self;
+        write!(f, "Erased: {removed} reactions removed in {:.1} s, {removed_in_all} in all.", elapsed.as_secs_f64())
+    }
+}
+
 impl ImportReport {
     /// Rows that this run committed, by the second.
     pub fn rows_per_second(&self) -> f64 {

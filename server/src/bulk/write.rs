@@ -26,10 +26,11 @@ const QUEUE_MAX: usize = 8_192;
 /// How long a chunk should hold its partition's lock. Live writes wait for it, and a lane gives up after 1.5 s.
 const CHUNK_TIME: Duration = Duration::from_millis(250);
 /// Failures in a row after which the load stops; each has taken some seconds of attempts already.
-const FAILURES_MAX: u32 = 4;
+pub(super) const FAILURES_MAX: u32 = 4;
 /// Folds that another transaction may be in the way of, in a row.
 const FOLD_TRIES: u32 = 10;
-const FOLD_PAUSE: Duration = Duration::from_millis(250);
+/// Pause before such a fold is tried again, or another write that is not a chunk.
+pub(super) const RETRY_PAUSE: Duration = Duration::from_millis(250);
 
 /// Bounds on the rows of one transaction. It begins with the least, doubles while chunks are quick, and halves when one
 /// is slow or fails.
@@ -219,7 +220,7 @@ pub(super) async fn fold(store: &Store) -> Result<(), BulkError> {
             Err(FoldError::Passing(cause)) if tries < FOLD_TRIES => {
                 tries += 1;
                 warn!(%cause, "a fold is tried again");
-                sleep(FOLD_PAUSE).await;
+                sleep(RETRY_PAUSE).await;
             }
             Err(error) => return Err(BulkError::Fold(error)),
         }

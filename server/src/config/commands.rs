@@ -52,6 +52,15 @@ pub struct ImportConfig {
 }
 
 #[derive(Debug, Clone, Args)]
+pub struct EraseConfig {
+    #[command(flatten)]
+    pub database: DatabaseConfig,
+    /// Whose account.
+    #[arg(long)]
+    pub user: String,
+}
+
+#[derive(Debug, Clone, Args)]
 pub struct SeedConfig {
     #[command(flatten)]
     pub database: DatabaseConfig,

@@ -3,8 +3,8 @@
 //! An item has one `watch` however many look at it, and a person one bounded `broadcast`; the first watcher makes it
 //! and the last takes it away. A version never goes back, and a slow reader finds the newest and nothing older.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures_util::{Stream, stream};
@@ -20,6 +20,10 @@ const USER_BACKLOG: usize = 16;
 /// Most items whose last copy is remembered beside the watched ones, for when the store cannot be reached. Past it, the
 /// one that was read or told longest ago is forgotten. Some 300 bytes each, 6 MB in all.
 const KNOWN_MAX: usize = 20_000;
+
+/// Groups of deleted accounts that a socket may be behind; there is about one a second at most. A socket further behind
+/// cannot know whether its caller is among them, and is closed.
+const ERASED_BACKLOG: usize = 32;
 
 /// What a watcher of an item sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +46,7 @@ pub struct Hub {
     items: Mutex<Items>,
     /// Guards that a person's channel lives exactly as long as it is watched.
     users: Mutex<HashMap<UserId, Watched<broadcast::Sender<UserNews>>>>,
+    erased: broadcast::Sender<Arc<HashSet<UserId>>>,
 }
 
 /// Under one lock, so that a new watcher cannot miss a flip of the freshness.
@@ -62,7 +67,11 @@ impl Hub {
     pub fn new() -> Self {
         let known = LruCache::new(KNOWN_MAX);
         let items = Items { freshness: Freshness::Live, watched: HashMap::new(), known };
-        Self { items: Mutex::new(items), users: Mutex::new(HashMap::new()) }
+        Self {
+            items: Mutex::new(items),
+            users: Mutex::new(HashMap::new()),
+            erased: broadcast::Sender::new(ERASED_BACKLOG),
+        }
     }
 
     /// Registers a watcher until the handle is dropped. Register first and read afterwards: what is offered in between
@@ -153,6 +162,17 @@ impl Hub {
         for watched in self.users().values() {
             let _ = watched.sender.send(UserNews::Missed);
         }
+    }
+
+    /// Tells all sockets whose accounts were deleted just now.
+    pub fn tell_erased(&self, users: HashSet<UserId>) {
+        // An error says that no socket is open.
+        let _ = self.erased.send(Arc::new(users));
+    }
+
+    /// The accounts that are deleted from now on, in groups.
+    pub fn erased(&self) -> broadcast::Receiver<Arc<HashSet<UserId>>> {
+        self.erased.subscribe()
     }
 
     fn items(&self) -> MutexGuard<'_, Items> {

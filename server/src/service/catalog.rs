@@ -72,7 +72,7 @@ fn merge(fields: &mut UserFields, entry: UserEntry) {
     }
 }
 
-fn check_service(viewer: &Viewer) -> Result<()> {
+pub(super) fn check_service(viewer: &Viewer) -> Result<()> {
     if viewer.is_service {
         return Ok(());
     }

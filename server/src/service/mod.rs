@@ -15,14 +15,18 @@ use crate::store::decide::{Answer, Command, Source, UnknownItems};
 use crate::store::lanes::Lanes;
 
 mod catalog;
+mod erasure;
 mod last_known;
 mod lists;
 pub mod refresh;
+mod retraction;
 mod types;
 mod views;
 mod watch_items;
 mod watch_reactions;
 
+pub use crate::store::erasures::Erasure;
+pub use crate::store::retractions::{Proposal, Retraction, RetractionStatus, Suspects};
 use last_known::LastKnown;
 pub use types::*;
 pub use watch_items::{ItemsWatch, Seen};

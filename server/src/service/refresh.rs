@@ -1,7 +1,8 @@
 //! Keeps a node's watchers true whatever the bus loses: looks at the checkpoints once a second, and reads all watched
 //! items again where the bus left a gap, was made anew, or the counters were rewritten. It also tells when counts
-//! become stale and live again.
+//! become stale and live again, and which accounts were deleted.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::Service;
-use crate::domain::Freshness;
+use crate::domain::{Freshness, Micros, UserId};
 use crate::error::{Error, Result, chain};
 use crate::store::counts::Pulse;
 
@@ -24,6 +25,10 @@ const UNDER_WAY: Duration = Duration::from_millis(100);
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 /// Most items read in one statement.
 const READ_MAX: usize = 5_000;
+
+/// How far a look at the deleted accounts goes back behind the one before, in microseconds: longer than a deletion may
+/// take from its time to its commit.
+const ERASED_OVERLAP: Micros = 10_000_000;
 
 /// What the refresher measures, for telemetry to name.
 #[derive(Debug, Clone, Default)]
@@ -41,11 +46,13 @@ pub struct Refresher {
     epoch: Option<i64>,
     /// What was last known of the counts' age, in microseconds, and when.
     known: Option<(i64, Instant)>,
+    /// The database's time of the last look at deleted accounts, and the ones that it found.
+    erased: (Option<Micros>, HashSet<UserId>),
 }
 
 impl Refresher {
     pub fn new(service: Arc<Service>, stats: RefreshStats) -> Self {
-        Self { service, stats, epoch: None, known: None }
+        Self { service, stats, epoch: None, known: None, erased: (None, HashSet::new()) }
     }
 
     /// Looks once a second until `stop`.
@@ -79,6 +86,7 @@ impl Refresher {
     async fn look(&mut self, lost_touch: bool) -> Result<i64> {
         let pulse = in_time(self.service.store.pulse()).await?;
         self.set_away(false);
+        self.tell_erased(pulse.basis.read_at).await?;
         let rewritten = self.epoch.is_some_and(|epoch| epoch != pulse.epoch);
         let age = pulse.basis.read_at - pulse.basis.as_of;
         let freshness = self.service.freshness(age);
@@ -98,6 +106,20 @@ impl Refresher {
     fn set_away(&self, away: bool) {
         self.service.last_known.set_away(away);
         self.stats.store_away.set(i64::from(away));
+    }
+
+    /// The sockets of deleted accounts are to be closed, on whichever node the deletion was asked for.
+    async fn tell_erased(&mut self, now: Micros) -> Result<()> {
+        let (looked_at, known) = &self.erased;
+        let since = looked_at.unwrap_or(now) - ERASED_OVERLAP;
+        let erased = in_time(self.service.store.erased_since(since)).await?;
+        let erased = HashSet::from_iter(erased);
+        let news: HashSet<UserId> = erased.difference(known).cloned().collect();
+        if !news.is_empty() {
+            self.service.bus.hub().tell_erased(news);
+        }
+        self.erased = (Some(now), erased);
+        Ok(())
     }
 
     async fn left_behind(&self, pulse: &Pulse) -> bool {

@@ -189,6 +189,8 @@ pub struct UserEntry {
 pub const FRIENDS_MAX: usize = 5_000;
 /// Most entries of one upsert.
 pub const UPSERT_MAX: usize = 1_000;
+/// Most reactions of one proposal to retract.
+pub const RETRACT_MAX: usize = 1_000;
 /// Most ids of one `items`, `itemUpdated` or `myReactionChanged`.
 pub const IDS_MAX: usize = 100;
 /// Most friends shown of `friendLikers`.

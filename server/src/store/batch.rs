@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::decide::{Answer, Command, Decision, EventWrite, Found, Record, decide};
 use super::fault::{Fault, classify};
 use super::rows::{self, Column, Columns};
-use super::{Backend, Store, statement};
+use super::{Store, statement};
 use crate::domain::{ItemId, OwnReaction, ReactionState, UserId};
 use crate::error::Result;
 use crate::failpoint;
@@ -80,7 +80,7 @@ impl<'a> Batch<'a> {
     /// the old transaction is over.
     pub(super) async fn attempt(&mut self) -> Result<Vec<Result<Answer>>, BatchError> {
         let transaction = self.store.begin_lane().await?;
-        let (next_offset, last_at) = self.lock(&transaction).await?;
+        let (next_offset, last_at) = self.store.lock_partition(&transaction, self.partition).await?;
         failpoint::reach("lane_after_lock").await;
         if let Some(doubt) = &self.doubt {
             if self.batch_at(&transaction, doubt.first_offset).await? == Some(self.id) {
@@ -106,18 +106,6 @@ impl<'a> Batch<'a> {
         Ok(decision.answers)
     }
 
-    async fn lock(&self, transaction: &DatabaseTransaction) -> Result<(i64, i64), DbErr> {
-        let lock = match self.store.backend {
-            Backend::Postgres => " FOR UPDATE",
-            // BEGIN IMMEDIATE has the only write lock there is.
-            Backend::Sqlite => "",
-        };
-        let sql = format!("SELECT next_offset, last_at FROM log_partition WHERE id = $1{lock}");
-        let row = transaction.query_one_raw(self.statement(&sql, vec![self.partition_number().into()])).await?;
-        let row = row.ok_or_else(|| DbErr::RecordNotFound("the row of a log partition is missing".into()))?;
-        Ok((row.try_get("", "next_offset")?, row.try_get("", "last_at")?))
-    }
-
     async fn batch_at(&self, transaction: &DatabaseTransaction, offset: i64) -> Result<Option<Uuid>, DbErr> {
         let sql = "SELECT batch FROM reaction_event WHERE partition = $1 AND \"offset\" = $2";
         let values = vec![self.partition_number().into(), offset.into()];
@@ -127,22 +115,12 @@ impl<'a> Batch<'a> {
 
     async fn read(&self, transaction: &DatabaseTransaction) -> Result<Found, DbErr> {
         Ok(Found {
-            now: self.now(transaction).await?,
+            now: self.store.clock(transaction).await?,
             records: self.read_records(transaction).await?,
             rows: self.read_rows(transaction).await?,
             items: self.read_items(transaction).await?,
             erased: self.read_erased(transaction).await?,
         })
-    }
-
-    /// `now()` would be the transaction's start, from before the lock was waited for.
-    async fn now(&self, transaction: &DatabaseTransaction) -> Result<i64, DbErr> {
-        if self.store.backend == Backend::Sqlite {
-            return Ok(Store::sqlite_now());
-        }
-        let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now_us";
-        let row = transaction.query_one_raw(self.statement(sql, vec![])).await?;
-        row.ok_or_else(|| DbErr::RecordNotFound("the time".into()))?.try_get("", "now_us")
     }
 
     async fn read_records(&self, on: &DatabaseTransaction) -> Result<HashMap<(UserId, String), Record>, DbErr> {
@@ -197,6 +175,10 @@ impl<'a> Batch<'a> {
             self.write_events(on, decision).await?;
             failpoint::reach("lane_after_events").await;
         }
+        if !decision.removals.is_empty() {
+            self.store.remove_rows(on, decision).await?;
+        }
+        self.store.note_retractions(on, decision).await?;
         if !decision.records.is_empty() {
             self.write_records(on, decision).await?;
             failpoint::reach("lane_after_records").await;
@@ -252,7 +234,7 @@ impl<'a> Batch<'a> {
     async fn write_events(&self, on: &DatabaseTransaction, decision: &Decision) -> Result<(), DbErr> {
         let sql = "INSERT INTO reaction_event (partition, \"offset\", batch, user_id, item_id, old_state, new_state,
                      like_delta, dislike_delta, version, origin, created_at)
-                   SELECT CAST($1 AS integer), x.o, $2, x.u, x.i, x.os, x.ns, x.l, x.d, x.v, x.g, CAST($3 AS bigint)
+                   SELECT CAST($1 AS integer), x.o, $2, nullif(x.u, ''), x.i, x.os, x.ns, x.l, x.d, x.v, x.g, CAST($3 AS bigint)
                    FROM {rows} WHERE true";
         let events = &decision.events;
         let text = |of: fn(&EventWrite) -> String| Column::Text(events.iter().map(of).collect());
@@ -260,7 +242,8 @@ impl<'a> Batch<'a> {
         let big = |of: fn(&EventWrite) -> i64| Column::Big(events.iter().map(of).collect());
         let columns = vec![
             ("o", big(|event| event.offset)),
-            ("u", text(|event| event.user.to_string())),
+            // No id is empty: an empty text stands for nobody.
+            ("u", text(|event| event.user.as_ref().map(UserId::to_string).unwrap_or_default())),
             ("i", text(|event| event.item.to_string())),
             ("os", small(|event| event.old.code())),
             ("ns", small(|event| event.new.code())),

@@ -8,15 +8,19 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::fault::{self, Fault, classify};
+use super::retractions::Proposal;
 use super::rows::{self, Column, Columns};
-use super::{Backend, Store, column};
-use crate::domain::{ItemId, UserId};
+use super::{Backend, Store, column, statement};
+use crate::domain::{ItemId, ProposalId, UserId};
 use crate::error::{Error, ErrorCode, Result};
+use crate::failpoint;
 
 /// Catalogue writes that wait; one more is answered `OVERLOADED`.
 const QUEUE_MAX: usize = 64;
 /// Tries of a write that other transactions are in the way of; then it is answered `UNAVAILABLE`.
 const TRIES: u32 = 5;
+/// Key of the advisory lock by which erasures wait for other writes of the catalogue; any number that nobody else takes.
+const ERASURE_LOCK: i64 = 0x6c69_6b65_6772_6176;
 
 /// An item to write, by its id; `None` leaves a field as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,6 +48,10 @@ pub enum CatalogWrite {
         users: BTreeMap<UserId, UserFields>,
         friends_max: usize,
     },
+    /// Keeps a user out for good.
+    Erase(UserId),
+    Retract(Proposal),
+    Restore(ProposalId),
 }
 
 /// Why a write of the catalogue was refused.
@@ -109,7 +117,7 @@ impl CatalogTask {
     }
 }
 
-enum TryError {
+pub(super) enum TryError {
     Refused(CatalogRefusal),
     Database(DbErr),
 }
@@ -155,18 +163,38 @@ impl Store {
 
     async fn try_write(&self, write: &CatalogWrite) -> Result<(), TryError> {
         let transaction = self.begin_pipeline().await?;
+        self.keep_erasures_apart(&transaction, write).await?;
         let written = match write {
             CatalogWrite::Items(items) => self.write_items(&transaction, items).await.map_err(TryError::from),
             CatalogWrite::Users { users, friends_max } => self.write_users(&transaction, users, *friends_max).await,
+            CatalogWrite::Erase(user) => self.entomb(&transaction, user).await.map_err(TryError::from),
+            CatalogWrite::Retract(proposal) => self.propose(&transaction, proposal).await,
+            CatalogWrite::Restore(proposal) => self.ask_to_restore(&transaction, proposal).await,
         };
         match written {
-            Ok(()) => Ok(transaction.commit().await?),
+            Ok(()) => {
+                failpoint::reach("catalog_before_commit").await;
+                Ok(transaction.commit().await?)
+            }
             Err(error) => {
                 // The first error is the one to tell; a failed rollback ends with the connection.
                 let _ = transaction.rollback().await;
                 Err(error)
             }
         }
+    }
+
+    /// An erasure begins when no other write is half-way, so that whoever writes later sees its tombstone, and what was
+    /// written before is there to be removed.
+    async fn keep_erasures_apart(&self, on: &DatabaseTransaction, write: &CatalogWrite) -> Result<(), DbErr> {
+        let sql = match (self.backend, write) {
+            // One writer.
+            (Backend::Sqlite, _) => return Ok(()),
+            (Backend::Postgres, CatalogWrite::Erase(_)) => "SELECT pg_advisory_xact_lock($1)",
+            (Backend::Postgres, _) => "SELECT pg_advisory_xact_lock_shared($1)",
+        };
+        on.execute_raw(statement(self.backend, sql, vec![ERASURE_LOCK.into()])).await?;
+        Ok(())
     }
 
     async fn write_items(&self, on: &DatabaseTransaction, items: &BTreeMap<ItemId, ItemFields>) -> Result<(), DbErr> {
@@ -177,7 +205,9 @@ impl Store {
         on.execute_raw(rows::over(self.backend, insert, vec![Self::sqlite_now().into()], ids())).await?;
         self.lock_in_order(on, "item", ids()).await?;
         let update = "UPDATE item SET type = CASE x.t WHEN '' THEN item.type ELSE x.t END,
-                        creator_id = CASE x.c WHEN '' THEN item.creator_id ELSE x.c END,
+                        creator_id = CASE WHEN x.c = ''
+                          OR EXISTS (SELECT 1 FROM account a WHERE a.id = x.c AND a.erased_at IS NOT NULL)
+                        THEN item.creator_id ELSE x.c END,
                         is_open = CASE x.o WHEN -1 THEN item.is_open WHEN 0 THEN false ELSE true END
                       FROM {rows} WHERE item.id = x.i";
         let absent = String::new;
@@ -225,7 +255,8 @@ impl Store {
         run("DELETE FROM friendship WHERE user_id IN (SELECT x.u FROM {rows})", rows::ids("u", replaced)).await?;
         let remove = "DELETE FROM friendship WHERE (user_id, friend_id) IN (SELECT x.u, x.f FROM {rows})";
         run(remove, pairs(users, |user| &user.remove_friends)).await?;
-        let add = "INSERT INTO friendship (user_id, friend_id) SELECT x.u, x.f FROM {rows} WHERE true
+        let add = "INSERT INTO friendship (user_id, friend_id) SELECT x.u, x.f FROM {rows}
+                   WHERE NOT EXISTS (SELECT 1 FROM account a WHERE a.id = x.f AND a.erased_at IS NOT NULL)
                    ORDER BY x.u, x.f ON CONFLICT DO NOTHING";
         run(add, pairs(users, |user| &user.add_friends)).await?;
         let crowded = "SELECT f.user_id AS id FROM {rows} CROSS JOIN friendship f WHERE f.user_id = x.u

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{ItemId, Micros, Origin, OwnReaction, ReactionState, UserId};
+use crate::domain::{ItemId, Micros, Origin, OwnReaction, ProposalId, ReactionState, UserId};
 use crate::error::{Error, ErrorCode, Result};
 use crate::transition::transition;
 
@@ -20,7 +20,7 @@ pub struct Command {
 }
 
 /// Who sends a command, and so which rules hold for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     User {
         /// Whether an item that is not in the catalogue may be reacted to.
@@ -29,6 +29,15 @@ pub enum Source {
     /// A row of an existing table. It may touch closed and unknown items, its time goes to `reacted_at`, and it
     /// gives way to a reaction that is newer than it.
     Import { reacted_at: Micros },
+    /// Removes the row of a deleted account, for good; of nobody else. The event that takes it out of the counts names
+    /// nobody.
+    Erase,
+    /// An abuse system takes back what the row says; it gives way to what happened past the offset `cut`, which was the
+    /// end of the user's partition when it was asked.
+    Retract { proposal: ProposalId, cut: i64 },
+    /// Gives back what a retraction took, with its time, also on a closed item; only where the row is still at the
+    /// `version` at which the retraction left it.
+    Restore { proposal: ProposalId, version: i64, reacted_at: Micros },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,10 +94,29 @@ pub(super) struct RowWrite {
     pub row: OwnReaction,
 }
 
+/// A row to delete, guarded by the version that was read.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct RowRemoval {
+    pub user: UserId,
+    pub item: ItemId,
+    pub version: i64,
+}
+
+/// What a retraction took back: the row as it was, and the version at which it was left.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct EntryWrite {
+    pub proposal: ProposalId,
+    pub user: UserId,
+    pub item: ItemId,
+    pub was: OwnReaction,
+    pub left_at: i64,
+}
+
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct EventWrite {
     pub offset: i64,
-    pub user: UserId,
+    /// Nobody where a deleted account's row was removed.
+    pub user: Option<UserId>,
     pub item: ItemId,
     pub old: ReactionState,
     pub new: ReactionState,
@@ -112,8 +140,14 @@ pub(super) struct Decision {
     pub answers: Vec<Result<Answer>>,
     /// Each row once, with its last state.
     pub rows: Vec<RowWrite>,
+    /// Rows of deleted accounts.
+    pub removals: Vec<RowRemoval>,
     pub events: Vec<EventWrite>,
     pub records: Vec<RecordWrite>,
+    /// What was taken back, for its proposals.
+    pub entries: Vec<EntryWrite>,
+    /// The proposal of each reaction that was given back.
+    pub restored: Vec<ProposalId>,
     /// Sorted, so that two lanes insert in one order.
     pub new_items: Vec<ItemId>,
     /// Time of everything in the batch.
@@ -122,7 +156,7 @@ pub(super) struct Decision {
 
 impl Decision {
     pub(super) fn writes_nothing(&self) -> bool {
-        self.events.is_empty() && self.records.is_empty()
+        self.events.is_empty() && self.records.is_empty() && self.removals.is_empty()
     }
 }
 
@@ -132,8 +166,11 @@ pub(super) fn decide(commands: &[Command], found: Found, next_offset: i64, last_
     let mut batch = Batch {
         found,
         base_versions: HashMap::new(),
+        removals: Vec::new(),
         events: Vec::new(),
         new_records: Vec::new(),
+        entries: Vec::new(),
+        restored: Vec::new(),
         new_items: Vec::new(),
         next_offset,
         at,
@@ -146,17 +183,24 @@ struct Batch {
     found: Found,
     /// Rows that flipped, with the version they had before the batch.
     base_versions: HashMap<(UserId, ItemId), i64>,
+    removals: Vec<RowRemoval>,
     events: Vec<EventWrite>,
     new_records: Vec<(UserId, String)>,
+    entries: Vec<EntryWrite>,
+    restored: Vec<ProposalId>,
     new_items: Vec<ItemId>,
     next_offset: i64,
     at: Micros,
 }
 
 impl Batch {
-    /// Erased user, then replay, then the rules, then the flip. A refusal is not recorded.
+    /// Deleted account, then replay, then the rules, then the flip. A refusal is not recorded.
     fn take(&mut self, command: &Command) -> Result<Answer> {
-        if self.found.erased.contains(&command.user) {
+        let erased = self.found.erased.contains(&command.user);
+        if command.from == Source::Erase {
+            return self.erase(command, erased);
+        }
+        if erased {
             return Err(Error::new(ErrorCode::Unauthenticated, "This account was deleted."));
         }
         if let Some(replay) = self.replay(command) {
@@ -190,19 +234,21 @@ impl Batch {
     }
 
     fn gives_way(&self, command: &Command, current: OwnReaction) -> bool {
-        match command.from {
-            Source::User { .. } => false,
-            Source::Import { reacted_at } => reacted_at < current.reacted_at,
+        match &command.from {
+            Source::User { .. } | Source::Erase => false,
+            Source::Import { reacted_at } => *reacted_at < current.reacted_at,
+            Source::Retract { cut, .. } => current.event_offset > *cut,
+            Source::Restore { version, .. } => current.version != *version,
         }
     }
 
     /// Taking a reaction back always works, and asking for what is there already is success, also on a closed item.
     fn check_item(&self, command: &Command, current: OwnReaction) -> Result<()> {
-        let Source::User { unknown_items } = command.from else {
+        let Source::User { unknown_items } = &command.from else {
             return Ok(());
         };
         match self.found.items.get(&command.item) {
-            None if unknown_items == UnknownItems::Refused && current.version == 0 => {
+            None if *unknown_items == UnknownItems::Refused && current.version == 0 => {
                 Err(Error::new(ErrorCode::ItemNotFound, "There is no item with this id.").at("input.itemId"))
             }
             Some(false) if command.wanted != ReactionState::None && command.wanted != current.state => {
@@ -217,9 +263,12 @@ impl Batch {
         let Some(deltas) = transition(current.state, command.wanted) else {
             return Answer::unchanged(current.state, current.version);
         };
-        let (origin, reacted_at) = match command.from {
+        let (origin, reacted_at) = match &command.from {
             Source::User { .. } => (Origin::User, self.at),
-            Source::Import { reacted_at } => (Origin::Import, reacted_at),
+            Source::Import { reacted_at } => (Origin::Import, *reacted_at),
+            Source::Erase => (Origin::Erasure, self.at),
+            Source::Retract { .. } => (Origin::Retraction, self.at),
+            Source::Restore { reacted_at, .. } => (Origin::Retraction, *reacted_at),
         };
         let key = (command.user.clone(), command.item.clone());
         let row = OwnReaction {
@@ -238,7 +287,7 @@ impl Batch {
         }
         self.events.push(EventWrite {
             offset: row.event_offset,
-            user: command.user.clone(),
+            user: (origin != Origin::Erasure).then(|| command.user.clone()),
             item: command.item.clone(),
             old: current.state,
             new: command.wanted,
@@ -247,6 +296,7 @@ impl Batch {
             version: row.version,
             origin,
         });
+        self.note(command, current, row.version);
         Answer {
             reaction: command.wanted,
             previous: current.state,
@@ -255,6 +305,37 @@ impl Batch {
             dislike_delta: deltas.dislike,
             replayed: false,
         }
+    }
+
+    /// What a proposal has to remember of a flip.
+    fn note(&mut self, command: &Command, was: OwnReaction, left_at: i64) {
+        match &command.from {
+            Source::Retract { proposal, .. } => self.entries.push(EntryWrite {
+                proposal: proposal.clone(),
+                user: command.user.clone(),
+                item: command.item.clone(),
+                was,
+                left_at,
+            }),
+            Source::Restore { proposal, .. } => self.restored.push(proposal.clone()),
+            Source::User { .. } | Source::Import { .. } | Source::Erase => {}
+        }
+    }
+
+    fn erase(&mut self, command: &Command, erased: bool) -> Result<Answer> {
+        if !erased {
+            return Err(Error::internal_detail("a row was to be erased whose account was not deleted"));
+        }
+        let current = self.current(command);
+        if current.version == 0 {
+            return Ok(Answer::unchanged(current.state, current.version));
+        }
+        let answer = self.flip(command, current);
+        let key = (command.user.clone(), command.item.clone());
+        let version = self.base_versions.remove(&key).unwrap_or(current.version);
+        self.found.rows.remove(&key);
+        self.removals.push(RowRemoval { user: key.0, item: key.1, version });
+        Ok(answer)
     }
 
     fn record(&mut self, command: &Command, answer: &Answer) -> Result<()> {
@@ -280,7 +361,17 @@ impl Batch {
         });
         let records = records.collect();
         self.new_items.sort();
-        Decision { answers, rows, events: self.events, records, new_items: self.new_items, at: self.at }
+        Decision {
+            answers,
+            rows,
+            removals: self.removals,
+            events: self.events,
+            records,
+            entries: self.entries,
+            restored: self.restored,
+            new_items: self.new_items,
+            at: self.at,
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use sea_orm::{
 
 use tokio::time::timeout;
 
+use crate::domain::Micros;
 use crate::error::{Error, Result};
 
 pub mod batch;
@@ -23,6 +24,7 @@ pub mod catalog;
 pub mod connect;
 pub mod counts;
 pub mod decide;
+pub mod erasures;
 pub mod events;
 mod fault;
 pub mod fold;
@@ -32,6 +34,7 @@ pub mod migrate;
 pub mod reactions;
 pub mod reconcile;
 pub mod retention;
+pub mod retractions;
 mod rows;
 
 pub use connect::StoreSettings;
@@ -109,6 +112,31 @@ impl Store {
 
     async fn begin_pipeline(&self) -> Result<DatabaseTransaction, DbErr> {
         begin(&self.pipeline, self.backend).await
+    }
+
+    /// Locks a partition against all who write its users' reactions, until the transaction ends; its next offset and
+    /// the time of its last event.
+    async fn lock_partition(&self, on: &DatabaseTransaction, partition: usize) -> Result<(i64, Micros), DbErr> {
+        let lock = match self.backend {
+            Backend::Postgres => " FOR UPDATE",
+            // BEGIN IMMEDIATE has the only write lock there is.
+            Backend::Sqlite => "",
+        };
+        let sql = format!("SELECT next_offset, last_at FROM log_partition WHERE id = $1{lock}");
+        let partition = i32::try_from(partition).expect("partitions are few");
+        let row = on.query_one_raw(statement(self.backend, &sql, vec![partition.into()])).await?;
+        let row = row.ok_or_else(|| DbErr::RecordNotFound("the row of a log partition is missing".into()))?;
+        Ok((row.try_get("", "next_offset")?, row.try_get("", "last_at")?))
+    }
+
+    /// The database's time at this moment. `now()` would be the transaction's start, from before a lock was waited for.
+    async fn clock(&self, on: &impl ConnectionTrait) -> Result<Micros, DbErr> {
+        if self.backend == Backend::Sqlite {
+            return Ok(Self::sqlite_now());
+        }
+        let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now_us";
+        let row = on.query_one_raw(statement(self.backend, sql, vec![])).await?;
+        row.ok_or_else(|| DbErr::RecordNotFound("the time".into()))?.try_get("", "now_us")
     }
 
     /// The clock of the database: for PostgreSQL in SQL, for SQLite this process's own, since it is the database.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use async_graphql::ID;
 
 use super::cursor::List;
-use crate::domain::{ItemId, UserId};
+use crate::domain::{ItemId, ProposalId, UserId};
 use crate::error::{Error, ErrorCode, Result};
 use crate::service::{FRIENDS_SHOWN_MAX, IDS_MAX, ListKey, PAGE_DEFAULT, PAGE_MAX, Page, PageEnd};
 
@@ -20,6 +20,10 @@ pub fn item_id(argument: &str, id: &ID) -> Result<ItemId> {
 
 pub fn user_id(argument: &str, id: &ID) -> Result<UserId> {
     UserId::parse(id).map_err(|error| Error::bad_input(argument, format!("Not a user id: {error}.")))
+}
+
+pub fn proposal_id(argument: &str, id: &ID) -> Result<ProposalId> {
+    ProposalId::parse(id).map_err(|error| Error::bad_input(argument, format!("Not a proposal id: {error}.")))
 }
 
 /// At most [`IDS_MAX`] ids, in their order, duplicates and all.

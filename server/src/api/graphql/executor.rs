@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_graphql::parser::types::OperationType;
 use async_graphql::{Data, Request, Response};
+use futures_util::FutureExt;
 use futures_util::stream::{self, BoxStream, Stream, StreamExt};
 
 use super::document::prepare;
@@ -93,8 +94,33 @@ impl Executor {
         Ok(Prepared { request, kind })
     }
 
-    /// Runs a query or a mutation.
-    pub async fn run(&self, prepared: Prepared, viewer: Option<Viewer>) -> Response {
+    pub fn service(&self) -> &Arc<Service> {
+        &self.0.service
+    }
+
+    /// Runs a query or a mutation; UNAUTHENTICATED where the caller's account was deleted.
+    pub async fn run(&self, prepared: Prepared, viewer: Option<Viewer>) -> Result<Response, Error> {
+        if prepared.is_query() {
+            // A query changes nothing, so it need not wait for the answer; only its own must.
+            let admitted = self.admit(viewer.as_ref());
+            let (admitted, response) = tokio::join!(admitted, self.execute(prepared, viewer.clone()));
+            return admitted.map(|()| response);
+        }
+        // Others may only react, and the lanes see to these themselves, under a lock.
+        if viewer.as_ref().is_some_and(|viewer| viewer.is_service) {
+            self.admit(viewer.as_ref()).await?;
+        }
+        Ok(self.execute(prepared, viewer).await)
+    }
+
+    async fn admit(&self, viewer: Option<&Viewer>) -> Result<(), Error> {
+        match viewer {
+            Some(viewer) => self.0.service.check_not_erased(viewer).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn execute(&self, prepared: Prepared, viewer: Option<Viewer>) -> Response {
         let scope = Scope::new(Arc::clone(&self.0.service), viewer);
         let mut response = self.0.schema.execute(prepared.request.data(scope)).await;
         finish(&mut response);
@@ -128,10 +154,19 @@ impl Executor {
             return once(refused(Error::new(ErrorCode::LimitExceeded, message)));
         };
         let responses = match self.prepare(request) {
-            Ok(prepared) if prepared.is_subscription() => self.subscribe(prepared, caller.viewer),
+            Ok(prepared) if prepared.is_subscription() => {
+                let executor = self.clone();
+                let admitted = async move {
+                    match executor.admit(caller.viewer.as_ref()).await {
+                        Ok(()) => executor.subscribe(prepared, caller.viewer),
+                        Err(error) => once(refused(error)),
+                    }
+                };
+                admitted.flatten_stream().boxed()
+            }
             Ok(prepared) => {
                 let executor = self.clone();
-                stream::once(async move { executor.run(prepared, caller.viewer).await }).boxed()
+                stream::once(async move { executor.run(prepared, caller.viewer).await.unwrap_or_else(refused) }).boxed()
             }
             Err(error) => once(refused(error)),
         };
@@ -171,7 +206,7 @@ fn once(response: Response) -> BoxStream<'static, Response> {
 impl async_graphql::Executor for Executor {
     async fn execute(&self, request: Request) -> Response {
         match self.prepare(request) {
-            Ok(prepared) => self.run(prepared, None).await,
+            Ok(prepared) => self.run(prepared, None).await.unwrap_or_else(refused),
             Err(error) => refused(error),
         }
     }

@@ -3,11 +3,13 @@
 use async_graphql::{Context, ID, Object};
 use futures_util::future::join_all;
 
-use super::args::{item_id, item_ids, user_id};
+use super::args::{item_id, item_ids, proposal_id, user_id};
+use super::types::erasure::Erasure;
 use super::types::item::Item;
+use super::types::retraction::Retraction;
 use super::types::user::User;
 use super::types::viewer::Viewer;
-use super::{Nullable, scope_of};
+use super::{Nullable, scope_of, viewer_of};
 use crate::error::Result;
 
 pub struct Query;
@@ -44,6 +46,38 @@ impl Query {
     async fn user(&self, ctx: &Context<'_>, #[graphql(desc = "The user's id.")] id: ID) -> Nullable<User> {
         user(ctx, &id).await.transpose()
     }
+
+    /// How far the deletion of an account is. Null where none was asked for. For callers whose token has the scope
+    /// `service`.
+    ///
+    /// UNAUTHENTICATED without a valid token; FORBIDDEN without the scope; BAD_USER_INPUT where the id is malformed.
+    async fn erasure(&self, ctx: &Context<'_>, #[graphql(desc = "Whose account.")] user_id: ID) -> Nullable<Erasure> {
+        erasure(ctx, &user_id).await.transpose()
+    }
+
+    /// How far a proposal of an abuse system is. Null where there is none of this id. For callers whose token has the
+    /// scope `service`.
+    ///
+    /// UNAUTHENTICATED without a valid token; FORBIDDEN without the scope; BAD_USER_INPUT where the id is malformed.
+    async fn retraction(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "As it was given to `retractReactions`.")] proposal_id: ID,
+    ) -> Nullable<Retraction> {
+        retraction(ctx, &proposal_id).await.transpose()
+    }
+}
+
+async fn erasure(ctx: &Context<'_>, id: &ID) -> Result<Option<Erasure>> {
+    let scope = scope_of(ctx)?;
+    let user = user_id("userId", id)?;
+    Ok(scope.service().erasure(viewer_of(scope)?, &user).await?.map(Erasure::from))
+}
+
+async fn retraction(ctx: &Context<'_>, id: &ID) -> Result<Option<Retraction>> {
+    let scope = scope_of(ctx)?;
+    let proposal = proposal_id("proposalId", id)?;
+    Ok(scope.service().retraction(viewer_of(scope)?, &proposal).await?.map(Retraction::from))
 }
 
 async fn item(ctx: &Context<'_>, id: &ID) -> Result<Option<Item>> {

@@ -4,7 +4,8 @@
 //! for a slow or silent peer, puts the protocol's close codes in place of the library's, and says goodbye when the
 //! server stops.
 
-use std::future::{pending, poll_fn, ready};
+use std::collections::HashSet;
+use std::future::{pending, poll_fn};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,7 +23,8 @@ use super::init;
 use crate::api::Api;
 use crate::api::auth::Signed;
 use crate::api::graphql::Caller;
-use crate::error::{ErrorCode, chain};
+use crate::domain::UserId;
+use crate::error::{ErrorCode, Result, chain};
 
 /// How long a client may take to send `connection_init`; past it the socket closes with 4408.
 const INIT_WAIT: Duration = Duration::from_secs(10);
@@ -86,6 +88,7 @@ impl Session {
         let mut protocol = pin!(self.protocol(inbound));
         let mut init_wait = pin!(sleep_until(Instant::now() + INIT_WAIT));
         let mut goodbye = pin!(self.goodbye());
+        let mut erased = self.api.executor.service().erased_users();
         let mut pings = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -97,6 +100,12 @@ impl Session {
                 },
                 () = &mut goodbye => return End::Close(GOING_AWAY, "The server is shutting down.".to_owned()),
                 () = inbound.expired() => return End::Close(FORBIDDEN, "The token has expired.".to_owned()),
+                users = erased.recv() => match users {
+                    Ok(users) if !inbound.speaks_for_one_of(&users) => continue,
+                    Ok(_) => return End::Close(FORBIDDEN, "This account was deleted.".to_owned()),
+                    // Somebody may have been missed; a caller who is still there comes back.
+                    Err(_) => return End::Close(GOING_AWAY, "The connection was too slow.".to_owned()),
+                },
                 () = &mut init_wait, if !inbound.saw_init() => {
                     return End::Close(INIT_TIMEOUT, "Connection initialisation timeout".to_owned());
                 }
@@ -122,7 +131,7 @@ impl Session {
         let (api, upgraded_by, inbound) = (Arc::clone(&self.api), self.upgraded_by.clone(), Arc::clone(inbound));
         let executor = api.executor.clone();
         async_graphql::http::WebSocket::from_message_stream(executor, messages, WebSocketProtocols::GraphQLWS)
-            .on_connection_init(move |payload| ready(initialised(&payload, &api, upgraded_by, &inbound)))
+            .on_connection_init(async move |payload| initialised(&payload, &api, upgraded_by, &inbound).await)
     }
 
     /// Ends some time after the stop token: the more sockets, the longer they are spread, so that their clients do not
@@ -136,16 +145,14 @@ impl Session {
 }
 
 /// The data of the connection, once its token is found good.
-fn initialised(
+async fn initialised(
     payload: &serde_json::Value,
     api: &Api,
     upgraded_by: Option<Signed>,
     inbound: &Inbound,
 ) -> async_graphql::Result<Data> {
-    match init::caller(payload, &api.tokens) {
+    match admitted(payload, api, upgraded_by, inbound).await {
         Ok(caller) => {
-            let caller = caller.or(upgraded_by);
-            inbound.speaks_until(caller.as_ref().map(|signed| signed.expires_at));
             let mut data = Data::default();
             data.insert(Caller::new(caller.map(|signed| signed.viewer)));
             Ok(data)
@@ -158,6 +165,22 @@ fn initialised(
             Err(async_graphql::Error::new(error.message()))
         }
     }
+}
+
+/// Whom the socket speaks for, from now on. Only then is it asked whether the account was deleted: what is deleted
+/// later is told to the socket.
+async fn admitted(
+    payload: &serde_json::Value,
+    api: &Api,
+    upgraded_by: Option<Signed>,
+    inbound: &Inbound,
+) -> Result<Option<Signed>> {
+    let caller = init::caller(payload, &api.tokens)?.or(upgraded_by);
+    inbound.speaks_for(caller.as_ref());
+    if let Some(signed) = &caller {
+        api.executor.service().check_not_erased(&signed.viewer).await?;
+    }
+    Ok(caller)
 }
 
 /// The protocol's code in place of the library's, which the official client would not survive.
@@ -193,8 +216,8 @@ struct Inbound {
     saw_init: AtomicBool,
     /// The token of `connection_init` was refused.
     refused: AtomicBool,
-    /// When the caller's token ends; an anonymous caller's never does.
-    ends: Mutex<Option<Instant>>,
+    /// Who the caller is and when its token ends; an anonymous caller's never does.
+    caller: Mutex<Option<(UserId, Instant)>>,
 }
 
 impl Inbound {
@@ -204,7 +227,7 @@ impl Inbound {
             heard_at: Mutex::new(Instant::now()),
             saw_init: AtomicBool::new(false),
             refused: AtomicBool::new(false),
-            ends: Mutex::new(None),
+            caller: Mutex::new(None),
         }
     }
 
@@ -212,16 +235,22 @@ impl Inbound {
         self.saw_init.load(Ordering::Relaxed)
     }
 
-    /// The socket may stay open until then, in seconds since 1970.
-    fn speaks_until(&self, expires_at: Option<u64>) {
+    /// The socket may stay open until the token ends.
+    fn speaks_for(&self, signed: Option<&Signed>) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let left = |at: u64| Duration::from_secs(at.saturating_sub(now)).min(TOKEN_LIFE_MAX);
-        *self.ends.lock().unwrap_or_else(PoisonError::into_inner) = expires_at.map(|at| Instant::now() + left(at));
+        let caller = signed.map(|signed| (signed.viewer.user.clone(), Instant::now() + left(signed.expires_at)));
+        *self.caller.lock().unwrap_or_else(PoisonError::into_inner) = caller;
+    }
+
+    fn speaks_for_one_of(&self, users: &HashSet<UserId>) -> bool {
+        let caller = self.caller.lock().unwrap_or_else(PoisonError::into_inner);
+        caller.as_ref().is_some_and(|(user, _)| users.contains(user))
     }
 
     /// Waits for the end of the token, as it was known when the wait began.
     async fn expired(&self) {
-        let ends = *self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        let ends = self.caller.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|(_, ends)| *ends);
         match ends {
             Some(at) => sleep_until(at).await,
             None => pending().await,

@@ -113,6 +113,8 @@ struct World {
     records: HashMap<(UserId, String), (String, String)>,
     items: HashMap<ItemId, bool>,
     erased: HashSet<UserId>,
+    entries: Vec<EntryWrite>,
+    restored: Vec<ProposalId>,
 }
 
 impl World {
@@ -138,6 +140,12 @@ impl World {
             let before = self.rows.insert(key, row.row).map_or(0, |before| before.version);
             assert_eq!(before, row.base_version, "the guard of a row is the version that was read");
         }
+        for removal in decision.removals {
+            let before = self.rows.remove(&(removal.user, removal.item)).map(|row| row.version);
+            assert_eq!(before, Some(removal.version), "the guard of a removal is the version that was read");
+        }
+        self.entries.extend(decision.entries);
+        self.restored.extend(decision.restored);
         for (event, offset) in decision.events.into_iter().zip(next_offset..) {
             assert_eq!(event.offset, offset, "offsets have no gaps");
             self.events.push(event);
@@ -162,14 +170,19 @@ fn any_command(unknown_items: UnknownItems) -> impl Strategy<Value = Command> {
     let user = prop_oneof![8 => Just("ana"), 8 => Just("ben"), 1 => Just("gone")];
     let item = prop_oneof![4 => Just("open"), 2 => Just("closed"), 2 => Just("new")];
     let key = proptest::option::of(prop_oneof![Just("k"), Just("l"), Just("m")]);
-    let import = proptest::option::weighted(0.2, 900_i64..1_100);
-    (user, item, state, key, import).prop_map(move |(user, item, state, key, import)| {
-        let mut command = command(user, item, state, key);
-        command.from = match import {
-            Some(reacted_at) => Source::Import { reacted_at },
-            None => Source::User { unknown_items },
-        };
-        command
+    let proposal = || ProposalId::from_row("p".into());
+    let from = prop_oneof![
+        6 => Just(Source::User { unknown_items }),
+        2 => (900_i64..1_100).prop_map(|reacted_at| Source::Import { reacted_at }),
+        1 => (0_i64..40).prop_map(move |cut| Source::Retract { proposal: proposal(), cut }),
+        1 => (1_i64..6).prop_map(move |version| Source::Restore { proposal: proposal(), version, reacted_at: 50 }),
+        1 => Just(Source::Erase),
+    ];
+    (user, item, state, key, from).prop_map(move |(user, item, state, key, from)| {
+        // What works in the background has no keys, and takes back to nothing.
+        let key = key.filter(|_| matches!(from, Source::User { .. } | Source::Import { .. }));
+        let state = if matches!(from, Source::Retract { .. } | Source::Erase) { Nothing } else { state };
+        Command { from, ..command(user, item, state, key) }
     })
 }
 
@@ -188,6 +201,7 @@ proptest! {
         let world = || World {
             items: ["open", "closed"].map(|id| (ItemId::parse(id).expect("a good id"), id == "open")).into(),
             erased: [UserId::parse("gone").expect("a good id")].into(),
+            rows: found(&[("gone", "open", row(Like, 2, 0)), ("gone", "closed", row(Nothing, 3, 0))], &[]).rows,
             ..World::default()
         };
         let mut apart = world();
@@ -205,5 +219,77 @@ proptest! {
         prop_assert_eq!(together.events, apart.events);
         prop_assert_eq!(together.records, apart.records);
         prop_assert_eq!(together.items, apart.items);
+        prop_assert_eq!(together.entries, apart.entries);
+        prop_assert_eq!(together.restored, apart.restored);
     }
+}
+
+fn found(rows: &[(&str, &str, OwnReaction)], erased: &[&str]) -> Found {
+    let key = |user: &str, item: &str| (UserId::from_row(user.into()), ItemId::from_row(item.into()));
+    Found {
+        rows: rows.iter().map(|(user, item, row)| (key(user, item), *row)).collect(),
+        erased: erased.iter().map(|user| UserId::from_row((*user).into())).collect(),
+        now: 100,
+        ..Found::default()
+    }
+}
+
+fn row(state: ReactionState, version: i64, event_offset: i64) -> OwnReaction {
+    OwnReaction { state, version, reacted_at: 50, event_offset }
+}
+
+fn from(source: Source, user: &str, item: &str, wanted: ReactionState) -> Command {
+    Command { from: source, ..command(user, item, wanted, None) }
+}
+
+#[test]
+fn an_erased_row_is_removed_and_its_event_names_nobody() {
+    let rows = [("ana", "a", row(Like, 3, 3)), ("ana", "b", row(Nothing, 2, 5))];
+    let commands = ["a", "b", "c", "a"].map(|item| from(Source::Erase, "ana", item, Nothing));
+    let decision = decide(&commands, found(&rows, &["ana"]), 6, 0);
+    assert_eq!(codes(&decision), [None, None, None, None]);
+    let removed: Vec<_> = decision.removals.iter().map(|row| (row.item.as_str(), row.version)).collect();
+    assert_eq!(removed, [("a", 3), ("b", 2)], "each once, and what was taken back too");
+    assert!(decision.rows.is_empty() && decision.events.len() == 1);
+    let event = &decision.events[0];
+    assert_eq!((&event.user, event.origin, event.like_delta, event.version), (&None, Origin::Erasure, -1, 4));
+}
+
+#[test]
+fn nobody_but_a_deleted_account_is_erased_and_a_deleted_account_gets_nothing_else() {
+    let proposal = ProposalId::from_row("p".into());
+    let commands = [
+        from(Source::Erase, "ben", "a", Nothing),
+        from(Source::Import { reacted_at: 200 }, "ana", "a", Like),
+        from(Source::Retract { proposal: proposal.clone(), cut: 9 }, "ana", "a", Nothing),
+        from(Source::Restore { proposal, version: 1, reacted_at: 1 }, "ana", "a", Like),
+        command("ana", "a", Nothing, Some("k")),
+    ];
+    let rows = [("ana", "a", row(Like, 1, 1)), ("ben", "a", row(Like, 1, 2))];
+    let decision = decide(&commands, found(&rows, &["ana"]), 3, 0);
+    let deleted = Some(ErrorCode::Unauthenticated);
+    assert_eq!(codes(&decision), [Some(ErrorCode::Internal), deleted, deleted, deleted, deleted]);
+    assert!(decision.writes_nothing() && decision.entries.is_empty() && decision.restored.is_empty());
+}
+
+#[test]
+fn a_retraction_takes_what_was_there_and_a_restoration_what_is_as_it_was_left() {
+    let proposal = ProposalId::from_row("p".into());
+    let retract = |item| from(Source::Retract { proposal: proposal.clone(), cut: 5 }, "ana", item, Nothing);
+    let rows = [("ana", "old", row(Dislike, 2, 5)), ("ana", "new", row(Like, 4, 6))];
+    let decision = decide(&["old", "new", "none", "old"].map(retract), found(&rows, &[]), 7, 0);
+    assert_eq!((decision.events.len(), decision.entries.len()), (1, 1));
+    let entry = &decision.entries[0];
+    assert_eq!((entry.item.as_str(), entry.was.state, entry.was.reacted_at, entry.left_at), ("old", Dislike, 50, 3));
+
+    let restore = |item, version| {
+        let source = Source::Restore { proposal: proposal.clone(), version, reacted_at: 50 };
+        from(source, "ana", item, Dislike)
+    };
+    let rows = [("ana", "left", row(Nothing, 3, 7)), ("ana", "touched", row(Nothing, 5, 9))];
+    let commands = [restore("left", 3), restore("touched", 3), restore("left", 3)];
+    let decision = decide(&commands, found(&rows, &[]), 10, 0);
+    assert_eq!(decision.restored, std::slice::from_ref(&proposal));
+    assert_eq!((decision.rows[0].row.state, decision.rows[0].row.reacted_at), (Dislike, 50));
+    assert_eq!(decision.events[0].origin, Origin::Retraction);
 }
