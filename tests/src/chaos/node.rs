@@ -21,6 +21,8 @@ use crate::wait::outage;
 const LOOK: Duration = Duration::from_millis(20);
 /// Pause before the next start of one that did not come up.
 const NOT_STARTED_PAUSE: Duration = Duration::from_millis(200);
+/// A process on the same machine that listens takes a connection at once.
+const CONNECT_LIMIT: Duration = Duration::from_millis(100);
 /// Bytes of the log's end that a violation shows.
 const LOG_END: usize = 2_000;
 
@@ -52,9 +54,9 @@ impl Node {
         Self { number, role, address, arguments, variables: Vec::new(), log, state: Mutex::default() }
     }
 
-    /// Keeps the process running for ever; the first life has no failpoint, so that the cluster comes up.
+    /// Keeps the process running for ever.
     pub async fn supervise(&self, world: Shared, faults: bool) {
-        self.start(None);
+        self.start_life(&world, faults);
         loop {
             outage(LOOK).await;
             let Some(cause) = self.look() else { continue };
@@ -65,13 +67,18 @@ impl Node {
             }
             world.history.write(|history| history.deaths.push(Death { node: self.number, at: now(), cause }));
             outage(pause).await;
-            let calm = self.with(|state| state.calm) || !faults;
-            let failpoint = if calm { None } else { plan::failpoint(world.seed, self.role, self.number, lives) };
-            if let Some(failpoint) = &failpoint {
-                crate::say(&format!("node {} starts life {} with {failpoint}", self.number, lives + 1));
-            }
-            self.start(failpoint);
+            self.start_life(&world, faults);
         }
+    }
+
+    fn start_life(&self, world: &Shared, faults: bool) {
+        let (calm, lives) = self.with(|state| (state.calm, state.lives));
+        let kills = faults && !calm;
+        let failpoint = kills.then(|| plan::failpoint(world.seed, self.role, self.number, lives)).flatten();
+        if let Some(failpoint) = &failpoint {
+            crate::say(&format!("node {} starts life {} with {failpoint}", self.number, lives + 1));
+        }
+        self.start(failpoint);
     }
 
     pub fn signal(&self, signal: Signal) {
@@ -122,8 +129,7 @@ impl Node {
         self.with(|state| {
             let status = state.process.as_mut()?.ended();
             let Some(status) = status else {
-                // A stopped process takes connections too: the kernel does.
-                state.listens |= !state.killed && TcpStream::connect(&self.address).is_ok();
+                state.listens = state.listens || !state.killed && self.takes_connections();
                 return None;
             };
             state.process = None;
@@ -136,6 +142,12 @@ impl Node {
                 _ => Cause::ByItself(format!("{status}\n{}", self.log_end())),
             })
         })
+    }
+
+    /// True of a stopped process too, for which the kernel takes some.
+    fn takes_connections(&self) -> bool {
+        let address = self.address.parse().expect("an address with a port");
+        TcpStream::connect_timeout(&address, CONNECT_LIMIT).is_ok()
     }
 
     /// What it has logged in all its lives.

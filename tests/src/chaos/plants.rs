@@ -143,17 +143,20 @@ impl Plant {
         }
     }
 
-    /// False where the push is withheld.
-    pub fn spoil_push(self, item: &mut Item) -> bool {
-        let some = item.count_version % 7 == 0;
+    /// Whether the watcher never hears of it.
+    pub fn withholds(self, item: &Item) -> bool {
+        self == Self::PushWithheld && item.id == ITEM && item.count_version > 0
+    }
+
+    /// What is written down; the page itself shows the truth.
+    pub fn spoil_push(self, item: &mut Item) {
+        let some = item.count_version > 0 && item.count_version % 7 == 0;
         match self {
             Self::PushGoesBack if some => item.count_version -= 1_000_000,
             Self::CountDiffers if some => item.like_count += 1,
             Self::PushBelowZero if some => item.like_count = -1,
-            Self::PushWithheld => return item.id != ITEM || item.count_version == 0,
             _ => {}
         }
-        true
     }
 
     pub fn spoil_page(self, connection: &mut Value) {

@@ -77,8 +77,10 @@ pub async fn run(options: &Options) -> Result<Report, String> {
         ended.map_err(|error| format!("a client: {error}"))?;
     }
     let (settled, late) = settle::converge(&world, &cluster, &watched, up).await;
-    violations.extend(late);
-    violations.extend(after(&world, &cluster, &watched, erases).await);
+    match late {
+        Some(late) => violations.push(late),
+        None => violations.extend(after(&world, &cluster, &watched, erases).await),
+    }
     note_panics(&world, &cluster);
     let snapshot = Snapshot::take(&cluster.database).await;
     let history = world.history.read(Clone::clone);

@@ -18,7 +18,7 @@ use crate::wait::outage;
 
 /// Within this everything has converged, from the moment when every process is up.
 const CONVERGED_WITHIN: Duration = Duration::from_secs(10);
-/// A run that has not converged in time is looked at for as long as this, so that the oracles have something to judge.
+/// A log that is not folded by then is judged as it is.
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(40);
 /// Processes that do not come up within this have failed.
 const UP_WITHIN: Duration = Duration::from_secs(60);
@@ -71,10 +71,13 @@ pub async fn converge(
     let mut violation = None;
     loop {
         let waiting = waiting(world, &sql, watched).await;
-        if unfolded(&sql).await == 0 && settled.folded == 0.0 {
+        let folded = unfolded(&sql).await == 0;
+        if folded && settled.folded == 0.0 {
             settled.folded = since.elapsed().as_secs_f64();
         }
-        if waiting.is_empty() || since.elapsed() > GIVEN_UP_AFTER {
+        // Late, the log is waited for, so that the oracles have something to judge.
+        let late = violation.is_some() && folded;
+        if waiting.is_empty() || late || since.elapsed() > GIVEN_UP_AFTER {
             break;
         }
         if since.elapsed() > CONVERGED_WITHIN && violation.is_none() {

@@ -89,13 +89,16 @@ impl Watcher {
     }
 
     fn take(&self, socket: usize, mut item: Item) {
-        if self.world.api.plant().is_some_and(|plant| !plant.spoil_push(&mut item)) {
+        if self.world.api.plant().is_some_and(|plant| plant.withholds(&item)) {
             return;
         }
         let (at, node) = (now(), self.world.api.number(self.place));
-        let look = Look::of(&item, Source::Push(socket), node, self.user.as_deref(), (at, at));
-        self.shown.lock().expect("no holder panics").items.insert(item.id.clone(), look.clone());
-        self.world.history.write(|history| history.looks.push(look));
+        let look = |item: &Item| Look::of(item, Source::Push(socket), node, self.user.as_deref(), (at, at));
+        self.shown.lock().expect("no holder panics").items.insert(item.id.clone(), look(&item));
+        if let Some(plant) = self.world.api.plant() {
+            plant.spoil_push(&mut item);
+        }
+        self.world.history.write(|history| history.looks.push(look(&item)));
     }
 
     pub fn node(&self) -> usize {
