@@ -1,0 +1,41 @@
+//! Every bug that can be planted in a chaos run is found by its oracle. The runs with faults come after these tests:
+//! `make chaos`.
+
+use std::process::Command;
+
+use likewise_tests::chaos::plants::Plant;
+use likewise_tests::harness::Test;
+use likewise_tests::{binary, plain};
+
+/// Runs at the same time.
+const AT_ONCE: usize = 4;
+/// Seconds that clients go on for.
+const SECONDS: &str = "4";
+/// A run that was judged, and not acquitted.
+const VIOLATED: Option<i32> = Some(1);
+
+pub(crate) fn tests() -> Vec<Test> {
+    vec![plain!(each_planted_bug_is_found_by_its_oracle).with_binary()]
+}
+
+fn each_planted_bug_is_found_by_its_oracle() {
+    binary::path();
+    for plants in Plant::ALL.chunks(AT_ONCE) {
+        let runs: Vec<_> = plants.iter().map(|plant| std::thread::spawn(|| is_found(*plant))).collect();
+        for run in runs {
+            run.join().expect("the planted bug is found");
+        }
+    }
+}
+
+fn is_found(plant: Plant) {
+    let output = Command::new(env!("CARGO_BIN_EXE_chaos"))
+        .args(["--seed", "1", "--seconds", SECONDS, "--plant", &plant.name()])
+        .env(binary::BUILT, binary::path())
+        .output()
+        .expect("the chaos run starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let oracle = format!("violated: {}:", plant.oracle());
+    let found = output.status.code() == VIOLATED && text.contains(&oracle);
+    assert!(found, "{plant:?} ends with {}: {text}{}", output.status, String::from_utf8_lossy(&output.stderr));
+}
