@@ -164,6 +164,20 @@ impl Api {
         reply.map(|data| data["eraseUser"]["erasure"]["finishedAt"].is_string())
     }
 
+    /// Gives a user a name, a friend who has them as a friend, and an item of their making: more to be erased.
+    pub async fn introduce(&self, place: usize, user: &str) -> Reply<()> {
+        let document = "mutation ($users: UpsertUsersInput!, $items: UpsertItemsInput!) { \
+             upsertUsers(input: $users) { users { id } } upsertItems(input: $items) { items { id } } }";
+        let friend = format!("friend-of-{user}");
+        let users = json!([
+            { "id": user, "name": user, "addFriendIds": [friend] },
+            { "id": friend, "addFriendIds": [user] },
+        ]);
+        let items = json!([{ "id": format!("made-by:{user}"), "creatorId": user }]);
+        let variables = json!({ "users": { "users": users }, "items": { "items": items } });
+        ask(&self.client(place, None).as_service(), document, variables).await.map(|_| ())
+    }
+
     fn lie(&self, spoil: impl FnOnce(Plant)) {
         if let Some(plant) = self.plant {
             spoil(plant);

@@ -32,6 +32,13 @@ impl Eraser {
                 self.world.history.write(|history| {
                     history.erasures.push(Erasure { user: user.clone(), start: now(), stands: None, finished: None });
                 });
+                // Half of them are introduced while they are erased: what comes late must not stay.
+                let place = self.rng.random_range(0..self.world.api.len());
+                let introduce = self.world.api.introduce(place, &user);
+                match self.rng.random_bool(0.5) {
+                    true => drop(introduce.await),
+                    false => drop(tokio::join!(introduce, ask(&self.world, &user, place + 1))),
+                }
                 while !self.world.stopping() && !ask(&self.world, &user, self.rng.random_range(0..9)).await {
                     outage(PAUSE).await;
                 }

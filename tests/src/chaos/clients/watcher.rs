@@ -100,14 +100,6 @@ impl Watcher {
         }
         self.world.history.write(|history| history.looks.push(look(&item)));
     }
-
-    pub fn node(&self) -> usize {
-        self.world.api.number(self.place)
-    }
-
-    pub fn items(&self) -> &[String] {
-        &self.items
-    }
 }
 
 /// The next message of the subprotocol.

@@ -145,7 +145,7 @@ fn the_log_has_no_gap_and_its_rows_follow() {
 fn counts_are_conserved() {
     heard(&[CONSERVATION], |_, snapshot| snapshot.shards.values_mut().for_each(|shard| shard.likes += 1));
     heard(&[CONSERVATION, PUSHES], |_, snapshot| {
-        snapshot.totals.values_mut().for_each(|total| total.counts.likes -= 1)
+        snapshot.totals.values_mut().for_each(|total| total.counts.likes -= 1);
     });
     heard(&[CONSERVATION], |_, snapshot| snapshot.totals.values_mut().for_each(|total| total.healed = true));
     heard(&[CONSERVATION], |_, snapshot| snapshot.partitions.values_mut().for_each(|of| of.checkpoint -= 1));
