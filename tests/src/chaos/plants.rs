@@ -92,17 +92,18 @@ impl Plant {
     pub fn sql(self) -> Option<String> {
         let each_update = |table: &str, column: &str| {
             format!(
-                "CREATE TRIGGER plant AFTER UPDATE ON {table} WHEN NEW.item_id = '{ITEM}' BEGIN
+                "CREATE TRIGGER plant AFTER UPDATE ON {table} WHEN NEW.item_id LIKE 'shared:%' BEGIN
                  UPDATE {table} SET {column} = {column} + 1 WHERE item_id = NEW.item_id; END"
             )
         };
         match self {
             Self::ShardCountsTwice => Some(each_update("item_count_shard", "like_count")),
             Self::TotalCountsTwice => Some(each_update("item_count", "dislike_count")),
-            Self::RowNotChanged => Some(format!(
-                "CREATE TRIGGER plant AFTER UPDATE ON reaction WHEN NEW.item_id = '{ITEM}' BEGIN
+            Self::RowNotChanged => Some(
+                "CREATE TRIGGER plant AFTER UPDATE ON reaction WHEN NEW.item_id LIKE 'shared:%' BEGIN
                  UPDATE reaction SET state = OLD.state WHERE user_id = NEW.user_id AND item_id = NEW.item_id; END"
-            )),
+                    .to_owned(),
+            ),
             Self::FlipNobodyAsked => Some(format!(
                 "BEGIN IMMEDIATE;
                  INSERT INTO reaction_event (partition, \"offset\", batch, user_id, item_id, old_state, new_state,

@@ -23,12 +23,15 @@ use super::plants::Plant;
 use super::report::Report;
 use super::settle::{self, Settled, Watched};
 use super::snapshot::Snapshot;
-use crate::wait::outage;
+use crate::wait::{outage, until_true};
 
 const TAPPERS: usize = 12;
 const PAGERS: usize = 2;
 /// A plant grows into a run that is under way.
 const PLANTED_AFTER: Duration = Duration::from_millis(1_500);
+/// Requests that it meets before the run ends, on the slowest machine too.
+const PLANTED_REQUESTS: usize = 500;
+const PLANTED_LIMIT: Duration = Duration::from_secs(120);
 /// Off where a plant is to be found, and not to be healed.
 const RECONCILE: &str = "LIKEWISE_RECONCILE_SECONDS";
 
@@ -62,7 +65,7 @@ pub async fn run(options: &Options) -> Result<Report, String> {
     let started = Instant::now();
     outage(PLANTED_AFTER).await;
     if let Some(plant) = options.plant {
-        grow(plant, &cluster).await;
+        grow(plant, &cluster, &world).await;
     }
     outage(options.length().saturating_sub(started.elapsed())).await;
     let faults = killer.await.map_err(|error| format!("the killer: {error}"))?;
@@ -128,7 +131,9 @@ fn start_clients(world: &Shared, erases: bool) -> JoinSet<()> {
     clients
 }
 
-async fn grow(plant: Plant, cluster: &Cluster) {
+async fn grow(plant: Plant, cluster: &Cluster, world: &World) {
+    let requests = || world.history.read(|history| history.ops.len());
+    let before = requests();
     if let Some(sql) = plant.sql() {
         let connection = cluster.database.connect().await;
         connection.execute(&sql).await;
@@ -137,6 +142,7 @@ async fn grow(plant: Plant, cluster: &Cluster) {
     if plant == Plant::EndsByItself {
         cluster.nodes[0].signal(Signal::SIGTERM);
     }
+    until_true("the plant has met requests", PLANTED_LIMIT, async || requests() >= before + PLANTED_REQUESTS).await;
 }
 
 /// A panic is an end by itself, also where the process went on.
