@@ -111,6 +111,11 @@ const COUNTER_SQLITE: &[&str] = &["counter_after_read", "counter_after_shards"];
 const ERASER: &str = "eraser_between_batches";
 const BUS: &[&str] = &["bus_before_send", "bus_on_receive"];
 
+/// All places where a process may die.
+pub fn failpoints() -> Vec<&'static str> {
+    [LANE, COUNTER, COUNTER_SQLITE, BUS, &[ERASER]].concat()
+}
+
 /// The faults of a run, in the order of time; all end before the run does.
 pub fn make(seed: u64, length: Duration, shape: Shape) -> Vec<Step> {
     let mut rng = StdRng::seed_from_u64(seed);

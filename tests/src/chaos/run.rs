@@ -15,10 +15,10 @@ use super::clients::watcher::Watcher;
 use super::clients::{SHARED_ITEMS, Shared, World, shared_item, solo_item};
 use super::cluster::Cluster;
 use super::history::{Cause, Death, now};
-use super::killer;
+use super::killer::{self, Faults};
 use super::options::{Backend, Options};
 use super::oracles;
-use super::plan;
+use super::plan::{self, Step};
 use super::plants::Plant;
 use super::report::Report;
 use super::settle::{self, Settled, Watched};
@@ -38,21 +38,25 @@ const RECONCILE: &str = "LIKEWISE_RECONCILE_SECONDS";
 /// Runs and judges; an error is a run that could not be made.
 pub async fn run(options: &Options) -> Result<Report, String> {
     let seed = options.seed.unwrap_or_else(|| u64::from(rand::random::<u32>()));
-    crate::say(&format!("chaos: seed {seed}, {:?} on {:?}", options.length(), options.backend));
-    let backend = if options.plant.is_some() { Backend::Sqlite } else { options.backend };
-    let reconcile = if options.plant.is_some() { "0" } else { "1" };
+    let (backend, reconcile) = match options.plant {
+        Some(_) => (Backend::Sqlite, "0"),
+        None => (options.backend, "1"),
+    };
+    crate::say(&format!("chaos: seed {seed}, {:?} on {backend:?}", options.length()));
     let cluster = Arc::new(Cluster::prepare(backend, &[(RECONCILE, reconcile)]).await?);
     let world = World::new(Api::new(cluster.api_nodes(), options.plant), seed);
-    let faults = options.plant.is_none();
     let mut supervisors = JoinSet::new();
     for node in &cluster.nodes {
-        let (node, world) = (Arc::clone(node), Arc::clone(&world));
+        let (node, world, faults) = (Arc::clone(node), Arc::clone(&world), options.plant.is_none());
         supervisors.spawn(async move { node.supervise(world, faults).await });
     }
     if let Some(violation) = settle::up(&cluster).await {
         return Err(format!("{}\n{}", violation.what, cluster.nodes[0].logged()));
     }
-    let plan = if faults { plan::make(seed, options.length(), cluster.shape()) } else { Vec::new() };
+    let plan = match options.plant {
+        Some(_) => Vec::new(),
+        None => plan::make(seed, options.length(), cluster.shape()),
+    };
     for step in &plan {
         crate::say(&step.to_string());
     }
@@ -60,15 +64,7 @@ pub async fn run(options: &Options) -> Result<Report, String> {
     let mut watchers = JoinSet::new();
     let watched = start_watchers(&world, &mut watchers);
     let mut clients = start_clients(&world, erases);
-
-    let killer = tokio::spawn(killer::run(Arc::clone(&cluster), plan.clone()));
-    let started = Instant::now();
-    outage(PLANTED_AFTER).await;
-    if let Some(plant) = options.plant {
-        grow(plant, &cluster, &world).await;
-    }
-    outage(options.length().saturating_sub(started.elapsed())).await;
-    let faults = killer.await.map_err(|error| format!("the killer: {error}"))?;
+    let faults = break_things(options, &cluster, &world, plan.clone()).await?;
 
     world.stop.store(true, Ordering::Relaxed);
     for node in &cluster.nodes {
@@ -88,9 +84,25 @@ pub async fn run(options: &Options) -> Result<Report, String> {
     let snapshot = Snapshot::take(&cluster.database).await;
     let history = world.history.read(Clone::clone);
     violations.extend(oracles::check(&history, &snapshot));
-    let lost_commits = cluster.lost_commits();
-    let length = options.length();
+    let (length, lost_commits) = (options.length(), cluster.lost_commits());
     Ok(Report { seed, backend, length, plan, history, snapshot, faults, lost_commits, settled, violations })
+}
+
+/// The first half: clients go on, and the plan is carried out or a plant grows.
+async fn break_things(
+    options: &Options,
+    cluster: &Arc<Cluster>,
+    world: &Shared,
+    plan: Vec<Step>,
+) -> Result<Faults, String> {
+    let started = Instant::now();
+    let killer = tokio::spawn(killer::run(Arc::clone(cluster), plan));
+    if let Some(plant) = options.plant {
+        outage(PLANTED_AFTER).await;
+        grow(plant, cluster, world).await;
+    }
+    outage(options.length().saturating_sub(started.elapsed())).await;
+    killer.await.map_err(|error| format!("the killer: {error}"))
 }
 
 /// The open ends are closed, and what that changed converges too.

@@ -32,18 +32,13 @@ pub fn check(history: &History, snapshot: &Snapshot) -> Vec<Violation> {
             violations.push(say(&format!("the log has {logged:?} at this version")));
         }
         let told = told_before(&known, user, look);
-        if look.source_is_fresh() && version < told {
+        // A push may have been on its way for a while.
+        let asked_for = !matches!(look.source, Source::Push(_));
+        if asked_for && version < told {
             violations.push(say(&format!("version {told} was known before it was asked for")));
         }
     }
     violations
-}
-
-impl Look {
-    /// A push may have been on its way for a while.
-    fn source_is_fresh(&self) -> bool {
-        !matches!(self.source, Source::Push(_))
-    }
 }
 
 /// Whether the user's rows may be gone at this time.
