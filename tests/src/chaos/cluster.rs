@@ -34,6 +34,9 @@ pub struct Cluster {
     /// They lose COMMITs and their replies.
     pub database_proxies: Vec<Proxy>,
     pub redis_proxies: Vec<HalfOpen>,
+    /// Whoever stops one of the servers holds its turn until it is back.
+    pub postgres_turn: tokio::sync::Mutex<()>,
+    pub redis_turn: tokio::sync::Mutex<()>,
     backend: Backend,
     /// Holds the logs; removed with the cluster.
     _folder: TempDir,
@@ -49,6 +52,8 @@ impl Cluster {
             redis: None,
             database_proxies: Vec::new(),
             redis_proxies: Vec::new(),
+            postgres_turn: tokio::sync::Mutex::default(),
+            redis_turn: tokio::sync::Mutex::default(),
             backend,
             _folder: folder,
         };

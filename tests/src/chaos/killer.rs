@@ -34,6 +34,12 @@ pub async fn run(cluster: Arc<Cluster>, plan: Vec<Step>) -> Faults {
 }
 
 async fn carry_out(cluster: &Arc<Cluster>, fault: Fault) {
+    // On a slow machine a server may come back later than planned; the next fault of it waits for that.
+    let _turn = match &fault {
+        Fault::CrashPostgres { .. } => Some(cluster.postgres_turn.lock().await),
+        Fault::KillRedis { .. } | Fault::PauseRedis { .. } => Some(cluster.redis_turn.lock().await),
+        _ => None,
+    };
     match fault {
         Fault::Kill { node } => cluster.nodes[node].signal(Signal::SIGKILL),
         Fault::Stop { node, length } => {
