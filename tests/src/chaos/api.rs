@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::history::now;
+use super::history::{Proposal, now};
 use super::plants::Plant;
 use crate::client::Client;
 use crate::views::{ITEM, Item, PAYLOAD, Payload, Reaction};
@@ -176,6 +176,27 @@ impl Api {
         let items = json!([{ "id": format!("made-by:{user}"), "creatorId": user }]);
         let variables = json!({ "users": { "users": users }, "items": { "items": items } });
         ask(&self.client(place, None).as_service(), document, variables).await.map(|_| ())
+    }
+
+    /// Proposes to take reactions back, or asks how far that is; the answer is the proposal's status.
+    pub async fn retract(&self, place: usize, proposal: &Proposal) -> Reply<String> {
+        let pair = |(user, item): &(String, String)| json!({ "userId": user, "itemId": item });
+        let pairs: Vec<_> = proposal.pairs.iter().map(pair).collect();
+        let input = json!({ "proposalId": proposal.id, "reactions": pairs });
+        self.proposal(place, "retractReactions", "RetractReactionsInput", input).await
+    }
+
+    /// Asks to give them back, or how far that is.
+    pub async fn restore(&self, place: usize, proposal: &Proposal) -> Reply<String> {
+        let input = json!({ "proposalId": proposal.id });
+        self.proposal(place, "restoreReactions", "RestoreReactionsInput", input).await
+    }
+
+    async fn proposal(&self, place: usize, verb: &str, input_type: &str, input: Value) -> Reply<String> {
+        let document =
+            format!("mutation ($input: {input_type}!) {{ {verb}(input: $input) {{ retraction {{ status }} }} }}");
+        let reply = ask(&self.client(place, None).as_service(), &document, json!({ "input": input })).await;
+        reply.map(|data| data[verb]["retraction"]["status"].as_str().unwrap_or_default().to_owned())
     }
 
     fn lie(&self, spoil: impl FnOnce(Plant)) {

@@ -96,6 +96,19 @@ pub struct Erasure {
     pub finished: Option<i64>,
 }
 
+/// Reactions that an abuse system takes back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposal {
+    pub id: String,
+    /// User and item.
+    pub pairs: Vec<(String, String)>,
+    pub start: i64,
+    /// When it was first asked to give them back.
+    pub restore: Option<i64>,
+    /// An answer said that all was done that was last asked for.
+    pub settled: bool,
+}
+
 /// How a process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Death {
@@ -121,6 +134,7 @@ pub struct History {
     pub looks: Vec<Look>,
     pub scans: Vec<Scan>,
     pub erasures: Vec<Erasure>,
+    pub proposals: Vec<Proposal>,
     pub deaths: Vec<Death>,
 }
 

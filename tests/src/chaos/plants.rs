@@ -17,6 +17,8 @@ pub enum Plant {
     RowNotChanged,
     /// A flip with event and row that nobody asked for.
     FlipNobodyAsked,
+    /// The same as if an abuse system had given it back.
+    RetractionNobodyAsked,
     /// A row of a user whose account is erased.
     ErasedRowBack,
     /// A process that ends without being told.
@@ -52,6 +54,7 @@ impl Plant {
         Self::TotalCountsTwice,
         Self::RowNotChanged,
         Self::FlipNobodyAsked,
+        Self::RetractionNobodyAsked,
         Self::ErasedRowBack,
         Self::EndsByItself,
         Self::ChangeInvented,
@@ -77,6 +80,7 @@ impl Plant {
             Self::ShardCountsTwice | Self::TotalCountsTwice => oracles::CONSERVATION,
             Self::RowNotChanged => oracles::LOG,
             Self::FlipNobodyAsked | Self::ChangeInvented => oracles::EXPLAINED,
+            Self::RetractionNobodyAsked => oracles::RETRACTED,
             Self::ErasedRowBack => oracles::ERASED,
             Self::EndsByItself => oracles::PROCESSES,
             Self::ReplayDiffers => oracles::ANSWERS,
@@ -104,16 +108,8 @@ impl Plant {
                  UPDATE reaction SET state = OLD.state WHERE user_id = NEW.user_id AND item_id = NEW.item_id; END"
                     .to_owned(),
             ),
-            Self::FlipNobodyAsked => Some(format!(
-                "BEGIN IMMEDIATE;
-                 INSERT INTO reaction_event (partition, \"offset\", batch, user_id, item_id, old_state, new_state,
-                   like_delta, dislike_delta, version, origin, created_at)
-                 SELECT 0, next_offset, randomblob(16), 'nobody', '{ITEM}', 0, 1, 1, 0, 1, 0, last_at FROM log_partition;
-                 INSERT INTO reaction (user_id, item_id, state, version, reacted_at, event_offset)
-                 SELECT 'nobody', '{ITEM}', 1, 1, last_at, next_offset FROM log_partition;
-                 UPDATE log_partition SET next_offset = next_offset + 1;
-                 COMMIT"
-            )),
+            Self::FlipNobodyAsked => Some(flip(0)),
+            Self::RetractionNobodyAsked => Some(flip(3)),
             Self::ErasedRowBack => Some(
                 "INSERT INTO account (id, erased_at) SELECT user_id, 1 FROM reaction LIMIT 1
                  ON CONFLICT (id) DO UPDATE SET erased_at = 1"
@@ -168,4 +164,18 @@ impl Plant {
             _ => {}
         }
     }
+}
+
+/// A whole flip, as a lane would write it, of this origin.
+fn flip(origin: u8) -> String {
+    format!(
+        "BEGIN IMMEDIATE;
+         INSERT INTO reaction_event (partition, \"offset\", batch, user_id, item_id, old_state, new_state,
+           like_delta, dislike_delta, version, origin, created_at)
+         SELECT 0, next_offset, randomblob(16), 'nobody', '{ITEM}', 0, 1, 1, 0, 1, {origin}, last_at FROM log_partition;
+         INSERT INTO reaction (user_id, item_id, state, version, reacted_at, event_offset)
+         SELECT 'nobody', '{ITEM}', 1, 1, last_at, next_offset FROM log_partition;
+         UPDATE log_partition SET next_offset = next_offset + 1;
+         COMMIT"
+    )
 }

@@ -34,7 +34,7 @@ pub struct Report {
 impl Report {
     /// The run in figures.
     pub fn summary(&self) -> String {
-        let History { ops, looks, scans, erasures, deaths } = &self.history;
+        let History { ops, looks, scans, erasures, proposals, deaths } = &self.history;
         let ok = ops.iter().filter(|op| matches!(op.outcome, Outcome::Ok(_))).count();
         let unknown = ops.iter().filter(|op| matches!(op.outcome, Outcome::Unknown(_))).count();
         let pushes = looks.iter().filter(|look| matches!(look.source, Source::Push(_))).count();
@@ -58,7 +58,7 @@ impl Report {
             "clients",
             format!("{} reads, {pushes} pushes, {} lists in {pages} pages", looks.len() - pushes, scans.len()),
         );
-        line("erasures", format!("{finished} of {}", erasures.len()));
+        line("erasures", format!("{finished} of {}; {} retractions", erasures.len(), proposals.len()));
         line("faults", counted(&self.faults));
         line("failpoints", format!("{}; {not_started} starts failed", counted(&kills)));
         line("commits lost", self.lost_commits.to_string());
@@ -127,6 +127,10 @@ impl Report {
         }
         for erasure in self.history.erasures.iter().filter(|erasure| of_user(Some(&erasure.user))) {
             lines.push((erasure.start, format!("erasure {erasure:?}")));
+        }
+        let proposals = self.history.proposals.iter();
+        for proposal in proposals.filter(|of| of.pairs.iter().any(|pair| of_user(Some(&pair.0)) && of_item(&pair.1))) {
+            lines.push((proposal.start, format!("retract {proposal:?}")));
         }
         for death in &self.history.deaths {
             lines.push((death.at, format!("death   {death:?}")));

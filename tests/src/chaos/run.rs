@@ -10,7 +10,8 @@ use tokio::task::JoinSet;
 use super::api::Api;
 use super::clients::eraser::Eraser;
 use super::clients::pager::Pager;
-use super::clients::tapper::Tapper;
+use super::clients::retractor::Retractor;
+use super::clients::tapper::{self, Tapper};
 use super::clients::watcher::Watcher;
 use super::clients::{SHARED_ITEMS, Shared, World, shared_item, solo_item};
 use super::cluster::Cluster;
@@ -61,9 +62,10 @@ pub async fn run(options: &Options) -> Result<Report, String> {
         crate::say(&step.to_string());
     }
     let erases = world.api.has_mutation("eraseUser").await;
+    let retracts = world.api.has_mutation("retractReactions").await;
     let mut watchers = JoinSet::new();
     let watched = start_watchers(&world, &mut watchers);
-    let mut clients = start_clients(&world, erases);
+    let mut clients = start_clients(&world, erases, retracts);
     let faults = break_things(options, &cluster, &world, plan.clone()).await?;
 
     world.stop.store(true, Ordering::Relaxed);
@@ -78,7 +80,7 @@ pub async fn run(options: &Options) -> Result<Report, String> {
     let (settled, late) = settle::converge(&world, &cluster, &watched, up).await;
     match late {
         Some(late) => violations.push(late),
-        None => violations.extend(after(&world, &cluster, &watched, erases).await),
+        None => violations.extend(after(&world, &cluster, &watched).await),
     }
     note_panics(&world, &cluster);
     let snapshot = Snapshot::take(&cluster.database).await;
@@ -106,8 +108,8 @@ async fn break_things(
 }
 
 /// The open ends are closed, and what that changed converges too.
-async fn after(world: &Shared, cluster: &Cluster, watched: &[Watched], erases: bool) -> Vec<oracles::Violation> {
-    let open = settle::close_open_ends(world, erases).await;
+async fn after(world: &Shared, cluster: &Cluster, watched: &[Watched]) -> Vec<oracles::Violation> {
+    let open = settle::close_open_ends(world).await;
     let (_, late): (Settled, _) = settle::converge(world, cluster, watched, Instant::now()).await;
     open.into_iter().chain(late).collect()
 }
@@ -116,7 +118,7 @@ async fn after(world: &Shared, cluster: &Cluster, watched: &[Watched], erases: b
 fn start_watchers(world: &Shared, tasks: &mut JoinSet<()>) -> Vec<Watched> {
     let mut watched = Vec::new();
     for place in 0..world.api.len() {
-        for user in [None, Some(format!("user{place}-0"))] {
+        for user in [None, Some(tapper::user(place, 0))] {
             let mut items: Vec<_> = (0..SHARED_ITEMS).map(shared_item).collect();
             items.extend(user.as_deref().map(solo_item));
             let name = format!("{} at node {}", user.as_deref().unwrap_or("anybody"), world.api.number(place));
@@ -128,17 +130,20 @@ fn start_watchers(world: &Shared, tasks: &mut JoinSet<()>) -> Vec<Watched> {
     watched
 }
 
-fn start_clients(world: &Shared, erases: bool) -> JoinSet<()> {
+fn start_clients(world: &Shared, erases: bool, retracts: bool) -> JoinSet<()> {
     let mut clients = JoinSet::new();
     for number in 0..TAPPERS {
         clients.spawn(Tapper::new(Arc::clone(world), number).run());
     }
-    let users: Vec<_> = (0..TAPPERS).map(|number| format!("user{number}-1")).collect();
+    let users: Vec<_> = (0..TAPPERS).map(|number| tapper::user(number, 1)).collect();
     for number in 0..PAGERS {
         clients.spawn(Pager::new(Arc::clone(world), number, users.clone()).run());
     }
     if erases {
         clients.spawn(Eraser::new(Arc::clone(world)).run());
+    }
+    if retracts {
+        clients.spawn(Retractor::new(Arc::clone(world), TAPPERS).run());
     }
     clients
 }

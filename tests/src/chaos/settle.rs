@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 
 use super::clients::watcher::Shown;
-use super::clients::{SHARED_ITEMS, Shared, eraser, shared_item, tapper};
+use super::clients::{SHARED_ITEMS, Shared, eraser, retractor, shared_item, tapper};
 use super::cluster::Cluster;
 use super::history::{Look, Source, now};
 use super::oracles::{CONVERGENCE, PROCESSES, Violation};
@@ -92,15 +92,15 @@ pub async fn converge(
 }
 
 /// Asks once more about all that was left open; what stays open has no node that answers.
-pub async fn close_open_ends(world: &Shared, erases: bool) -> Option<Violation> {
+pub async fn close_open_ends(world: &Shared) -> Option<Violation> {
     let left = tapper::ask_again(world, TRIES).await;
     if left > 0 {
         return Some(Violation::new(CONVERGENCE, format!("{left} taps have no answer after {TRIES} more tries each")));
     }
     let start = Instant::now();
-    while erases && !eraser::ask_again(world).await {
+    while !(eraser::ask_again(world).await && retractor::ask_again(world).await) {
         if start.elapsed() > GIVEN_UP_AFTER {
-            return Some(Violation::new(CONVERGENCE, "an erasure does not end"));
+            return Some(Violation::new(CONVERGENCE, "an erasure or a retraction does not end"));
         }
         outage(LOOK).await;
     }

@@ -5,6 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::database::{Database, Sql};
 use crate::views::Reaction;
 
+/// Who made an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    User,
+    Retraction,
+    Other,
+}
+
 /// An event of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
@@ -18,6 +26,7 @@ pub struct Event {
     pub like_delta: i64,
     pub dislike_delta: i64,
     pub version: i64,
+    pub origin: Origin,
     pub at: i64,
 }
 
@@ -147,6 +156,7 @@ async fn read_events(sql: &Sql) -> Vec<Event> {
         "like_delta",
         "dislike_delta",
         "version",
+        "origin",
         "created_at",
     ];
     let lines = lines(sql, &columns, "reaction_event ORDER BY partition, \"offset\"").await;
@@ -160,7 +170,12 @@ async fn read_events(sql: &Sql) -> Vec<Event> {
         like_delta: words.number(6),
         dislike_delta: words.number(7),
         version: words.number(8),
-        at: words.number(9),
+        origin: match words.number(9) {
+            0 => Origin::User,
+            3 => Origin::Retraction,
+            _ => Origin::Other,
+        },
+        at: words.number(10),
     };
     lines.iter().map(event).collect()
 }

@@ -11,6 +11,7 @@ use super::history::Recorder;
 
 pub mod eraser;
 pub mod pager;
+pub mod retractor;
 pub mod tapper;
 pub mod watcher;
 

@@ -93,7 +93,7 @@ impl Tapper {
     fn choose(&mut self) -> Tap {
         let user = match self.rng.random_range(0..=USERS) {
             USERS => self.mortal(),
-            number => format!("user{}-{number}", self.number),
+            number => user(self.number, number),
         };
         let item = match self.rng.random_bool(0.3) {
             true => solo_item(&user),
@@ -141,6 +141,11 @@ impl Tapper {
     fn announce_mortal(&self) {
         self.world.mortals.lock().expect("no holder panics").push(self.mortal());
     }
+}
+
+/// One of the users of a tapper.
+pub fn user(tapper: usize, number: usize) -> String {
+    format!("user{tapper}-{number}")
 }
 
 async fn one(world: &Shared, tap: &Tap, place: usize) -> Option<Outcome> {

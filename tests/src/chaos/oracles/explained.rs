@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{EXPLAINED, Violation};
 use crate::chaos::history::{Answer, History, Op, Outcome};
-use crate::chaos::snapshot::{Event, Snapshot};
+use crate::chaos::snapshot::{Event, Origin, Snapshot};
 use crate::views::Reaction;
 
 /// All requests with one key, or a request without.
@@ -43,7 +43,9 @@ pub fn check(history: &History, snapshot: &Snapshot) -> Vec<Violation> {
         }
     }
     for ((user, item), chain) in &chains {
-        let unclaimed = chain.iter().filter(|event| !claimed.contains_key(&(user, item, event.version)));
+        // What an abuse system took and gave back is for another oracle.
+        let by_users = chain.iter().filter(|event| event.origin != Origin::Retraction);
+        let unclaimed = by_users.filter(|event| !claimed.contains_key(&(user, item, event.version)));
         let open = taps.iter().filter(|tap| tap.answer.is_none() && tap.open);
         let open = open.filter(|tap| tap.op.user == *user && tap.op.item == *item);
         violations.extend(unexplained(unclaimed.copied(), open));
@@ -76,7 +78,10 @@ fn at<'a>(chain: &[&'a Event], version: i64) -> Option<&'a Event> {
 }
 
 fn is_of(event: &Event, tap: &Tap<'_>, answer: &Answer) -> bool {
-    event.old == answer.previous && event.new == answer.reaction && event.at >= tap.start
+    event.old == answer.previous
+        && event.new == answer.reaction
+        && event.at >= tap.start
+        && event.origin == Origin::User
 }
 
 /// Events that are left when each open tap has explained one that is not older than it.

@@ -12,6 +12,7 @@ pub mod own;
 pub mod pages;
 pub mod processes;
 pub mod pushes;
+pub mod retracted;
 pub mod sign;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ pub const OWN: &str = "own";
 pub const PUSHES: &str = "pushes";
 pub const PAGES: &str = "pages";
 pub const ERASED: &str = "erased";
+pub const RETRACTED: &str = "retracted";
 pub const PROCESSES: &str = "processes";
 /// Watched while the run settles, not a function of its history.
 pub const CONVERGENCE: &str = "convergence";
@@ -67,6 +69,7 @@ pub const ALL: &[(&str, Oracle)] = &[
     (CONSERVATION, conservation::check),
     (EXPLAINED, explained::check),
     (ERASED, erased::check),
+    (RETRACTED, retracted::check),
     (ANSWERS, answers::check),
     (OWN, own::check),
     (PUSHES, pushes::check),

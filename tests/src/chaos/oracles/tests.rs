@@ -1,8 +1,8 @@
 //! Each oracle on small histories: silent on a good one, and heard where one thing in it is spoiled.
 
 use super::*;
-use crate::chaos::history::{Answer, Cause, Death, Erasure, List, Look, Op, Outcome, Scan, Source};
-use crate::chaos::snapshot::{Counts, Event, Partition, Row, Total, Trace};
+use crate::chaos::history::{Answer, Cause, Death, Erasure, List, Look, Op, Outcome, Proposal, Scan, Source};
+use crate::chaos::snapshot::{Counts, Event, Origin, Partition, Row, Total, Trace};
 use crate::views::Reaction::{self, Dislike, Like, None as Neither};
 
 const ITEM: &str = "post";
@@ -19,6 +19,7 @@ fn event(offset: i64, user: &str, old: Reaction, new: Reaction, version: i64) ->
         like_delta: after.likes - before.likes,
         dislike_delta: after.dislikes - before.dislikes,
         version,
+        origin: Origin::User,
         at: offset * 100 + 5,
     }
 }
@@ -278,5 +279,43 @@ fn who_was_erased_is_gone() {
     heard(&[LOG, ERASED], |history, snapshot| {
         erase_ana(history, snapshot);
         snapshot.erased.clear();
+    });
+}
+
+/// Ben's like is taken back by a proposal.
+fn retract_bens(history: &mut History, snapshot: &mut Snapshot) {
+    snapshot.events.push(Event { origin: Origin::Retraction, ..event(5, "ben", Like, Neither, 2) });
+    snapshot.rows.values_mut().last().expect("Ben's").clone_from(&Row { state: Neither, version: 2, event_offset: 5 });
+    let counts = Counts { likes: 1, dislikes: 0 };
+    snapshot.totals = [(ITEM.to_owned(), Total { counts, version: 50, healed: false })].into();
+    snapshot.shards = [((ITEM.to_owned(), 0), counts)].into();
+    snapshot.partitions = [(0, Partition { next_offset: 6, checkpoint: 5 })].into();
+    let pairs = vec![("ben".to_owned(), ITEM.to_owned())];
+    let proposal = Proposal { id: "p".to_owned(), pairs, start: 450, restore: None, settled: true };
+    history.proposals.push(proposal);
+}
+
+#[test]
+fn reactions_are_taken_back_by_proposals_only() {
+    heard(&[], retract_bens);
+    heard(&[RETRACTED], |history, snapshot| {
+        retract_bens(history, snapshot);
+        history.proposals.clear();
+    });
+    heard(&[RETRACTED], |history, snapshot| {
+        retract_bens(history, snapshot);
+        history.proposals[0].start = 1_000;
+    });
+    // It was said to be done, and the like stands.
+    heard(&[RETRACTED], |history, _| {
+        let pairs = vec![("ben".to_owned(), ITEM.to_owned())];
+        history.proposals.push(Proposal { id: "p".to_owned(), pairs, start: 450, restore: None, settled: true });
+    });
+    // Nobody asked to give it back.
+    heard(&[CONSERVATION, RETRACTED], |history, snapshot| {
+        retract_bens(history, snapshot);
+        snapshot.events.push(Event { origin: Origin::Retraction, ..event(6, "ben", Neither, Like, 3) });
+        snapshot.partitions = [(0, Partition { next_offset: 7, checkpoint: 6 })].into();
+        snapshot.rows.values_mut().last().expect("Ben's").clone_from(&Row { state: Like, version: 3, event_offset: 6 });
     });
 }
