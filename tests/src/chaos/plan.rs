@@ -107,13 +107,15 @@ const COUNTER: &[&str] = &[
 ];
 /// SQLite folds in steps.
 const COUNTER_SQLITE: &[&str] = &["counter_after_read", "counter_after_shards"];
-/// Reached once for an erased user, and not at all before.
-const ERASER: &str = "eraser_between_batches";
+/// Reached a few times for each erased user and each proposal.
+const BACKGROUND: &[&str] = &["eraser_between_batches", "retractor_between_batches"];
+/// Reached when a user is introduced.
+const CATALOG: &[&str] = &["catalog_before_commit"];
 const BUS: &[&str] = &["bus_before_send", "bus_on_receive"];
 
 /// All places where a process may die.
 pub fn failpoints() -> Vec<&'static str> {
-    [LANE, COUNTER, COUNTER_SQLITE, BUS, &[ERASER]].concat()
+    [LANE, COUNTER, COUNTER_SQLITE, BUS, BACKGROUND, CATALOG].concat()
 }
 
 /// The faults of a run, in the order of time; all end before the run does.
@@ -163,17 +165,17 @@ fn fault(rng: &mut StdRng, shape: Shape) -> Fault {
 pub fn failpoint(seed: u64, role: Role, node: usize, lives: u64) -> Option<Failpoint> {
     let mut rng = rng_of(seed, node, lives);
     let mut names: Vec<_> = match role {
-        Role::All => [LANE, COUNTER, BUS, &[ERASER]].concat(),
-        Role::Api => [LANE, BUS].concat(),
-        Role::Worker => [COUNTER, BUS, &[ERASER]].concat(),
-        Role::Single => [LANE, COUNTER, COUNTER_SQLITE, &[ERASER]].concat(),
+        Role::All => [LANE, COUNTER, BUS, BACKGROUND, CATALOG].concat(),
+        Role::Api => [LANE, BUS, CATALOG].concat(),
+        Role::Worker => [COUNTER, BUS, BACKGROUND].concat(),
+        Role::Single => [LANE, COUNTER, COUNTER_SQLITE, BACKGROUND, CATALOG].concat(),
     };
     if rng.random_bool(0.15) {
         return None;
     }
     let name = names.swap_remove(rng.random_range(0..names.len()));
     let passes = match name {
-        ERASER => rng.random_range(0..2),
+        _ if BACKGROUND.contains(&name) || CATALOG.contains(&name) => rng.random_range(0..2),
         _ if COUNTER.contains(&name) || COUNTER_SQLITE.contains(&name) => rng.random_range(3..60),
         _ => rng.random_range(5..200),
     };
