@@ -13,8 +13,8 @@ run:
 	@scripts/setup.sh build
 	cargo run --release --bin likewise -- serve --demo
 
-# Unit tests of all crates, then the integration tests on every back end, then three short chaos runs: `cargo test --test it -- WORD`
-# runs those with WORD in their names.
+# Unit tests of all crates, then the integration tests on every back end (`cargo test --test it -- WORD` runs those with
+# WORD in their names), then three short chaos runs, one of them with a seed that nobody has seen before.
 test:
 	@scripts/setup.sh test
 	cargo test --workspace --all-targets --no-fail-fast
