@@ -13,7 +13,7 @@ const TABLE: &str = "api: domain error service; bulk: domain error pipeline real
     use async_graphql: api app; use axum: api app; use fail: failpoint; use redis: realtime/redis; use sea_orm: store";
 
 pub(crate) fn tests() -> Vec<Test> {
-    vec![plain!(modules_use_only_what_the_import_table_allows)]
+    vec![plain!(modules_use_only_what_the_import_table_allows), plain!(the_chaos_run_shares_no_code_with_the_server)]
 }
 
 fn modules_use_only_what_the_import_table_allows() {
@@ -38,6 +38,18 @@ fn modules_use_only_what_the_import_table_allows() {
         }
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+/// Its oracles would share the server's mistakes.
+fn the_chaos_run_shares_no_code_with_the_server() {
+    let files = sources(&binary::workspace().join("tests/src/chaos"));
+    assert!(files.len() > 20, "{files:?}");
+    for path in files.into_iter().chain(sources(&binary::workspace().join("tests/chaos"))) {
+        let text = std::fs::read_to_string(&path).expect("a source");
+        for word in ["likewise_server", "likewise_entity", "likewise_migration", "crate::app", "crate::services"] {
+            assert!(!text.contains(word), "{} uses {word}", path.display());
+        }
+    }
 }
 
 fn sources(folder: &Path) -> Vec<PathBuf> {

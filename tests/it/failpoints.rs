@@ -37,7 +37,7 @@ fn the_tests_reach_every_failpoint() {
     assert_eq!(in_sources, in_tests, "left: the server's sources; right: the lists of the tests");
 }
 
-fn collect(folder: &Path, names: &mut BTreeSet<String>) {
+pub(crate) fn collect(folder: &Path, names: &mut BTreeSet<String>) {
     for entry in std::fs::read_dir(folder).expect("a folder of sources").flatten() {
         let path = entry.path();
         if path.is_dir() {

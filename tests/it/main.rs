@@ -6,6 +6,7 @@ use likewise_tests::harness;
 
 mod architecture;
 mod bad_input;
+mod chaos;
 mod clock;
 mod cluster;
 mod commands;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
     let suites = [
         architecture::tests(),
         bad_input::tests(),
+        chaos::tests(),
         clock::tests(),
         cluster::tests(),
         commands::tests(),

@@ -17,6 +17,9 @@ use crate::process::Process;
 /// Longest run of a command that ends by itself.
 const COMMAND_LIMIT: Duration = Duration::from_secs(110);
 
+/// The variable that names a binary which is there already.
+pub const BUILT: &str = "LIKEWISE_TEST_BINARY";
+
 /// What a command left behind.
 #[derive(Debug)]
 pub struct Output {
@@ -41,6 +44,10 @@ pub fn path() -> &'static Path {
 }
 
 fn build() -> PathBuf {
+    // A run inside a run has no need to build once more.
+    if let Some(built) = std::env::var_os(BUILT) {
+        return built.into();
+    }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     // Of this test's own package, as cargo tells a test; a build script that looks at them would take itself for changed

@@ -3,6 +3,7 @@
 pub mod app;
 pub mod bare;
 pub mod binary;
+pub mod chaos;
 pub mod client;
 pub mod database;
 pub mod follower;

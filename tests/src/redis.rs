@@ -64,6 +64,12 @@ impl Redis {
         self.signal(Signal::SIGCONT);
     }
 
+    /// Empties it.
+    pub fn flush(&self) {
+        // One that is paused or away has nothing to flush.
+        let _ = self.ask(b"FLUSHALL\r\n");
+    }
+
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
@@ -103,15 +109,17 @@ impl Redis {
     }
 
     fn is_ready(&self) -> bool {
-        let ask = || {
-            let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
-            stream.set_read_timeout(Some(Duration::from_secs(1)))?;
-            stream.write_all(b"PING\r\n")?;
-            let mut answer = [0; 5];
-            stream.read_exact(&mut answer)?;
-            std::io::Result::Ok(answer == *b"+PONG")
-        };
-        ask().unwrap_or(false)
+        self.ask(b"PING\r\n").is_ok_and(|answer| answer == *b"+PONG")
+    }
+
+    /// The first bytes of the answer to a command.
+    fn ask(&self, command: &[u8]) -> std::io::Result<[u8; 5]> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
+        stream.set_read_timeout(Some(Duration::from_secs(1)))?;
+        stream.write_all(command)?;
+        let mut answer = [0; 5];
+        stream.read_exact(&mut answer)?;
+        Ok(answer)
     }
 
     fn log(&self) -> String {
