@@ -87,6 +87,10 @@ const GAP_MS: std::ops::Range<u64> = 500..2_200;
 /// A stopped process sleeps longer than PostgreSQL lets its transaction idle (2 s).
 const STOP_MS: std::ops::Range<u64> = 3_000..6_000;
 const OUTAGE_MS: std::ops::Range<u64> = 500..3_000;
+/// The last fault of all, which ends with the run.
+const LAST: Duration = Duration::from_millis(2_500);
+/// Clients end before the run by this, within the last fault.
+pub const CLIENTS_END: Duration = Duration::from_millis(1_000);
 const LOSSES: [Loss; 4] = [Loss::ReplyAndConnection, Loss::ReplyOnly, Loss::CommitAndConnection, Loss::CommitOnly];
 
 const LANE: &[&str] = &[
@@ -130,13 +134,28 @@ pub fn make(seed: u64, length: Duration, shape: Shape) -> Vec<Step> {
         let end = at + fault.length();
         let target = fault.target();
         let free = away.iter().all(|(name, until)| *name != target || *until <= at);
-        if free && end < length {
+        if free && end < length.saturating_sub(LAST) {
             away.push((target, end));
             steps.push(Step { at, fault });
         }
         at += Duration::from_millis(rng.random_range(GAP_MS));
     }
+    if shape.backend == Backend::Postgres {
+        steps.push(last(&mut rng, length));
+    }
     steps
+}
+
+/// Redis is away while the last folds are published, and comes back when nothing new will be: what watchers missed they
+/// must be told all the same.
+fn last(rng: &mut StdRng, end: Duration) -> Step {
+    let length = LAST;
+    let fault = match rng.random_range(0..3) {
+        0 => Fault::PauseRedis { length },
+        1 => Fault::KillRedis { length },
+        _ => Fault::HalfOpenRedis { proxy: 0, length },
+    };
+    Step { at: end.saturating_sub(length), fault }
 }
 
 fn fault(rng: &mut StdRng, shape: Shape) -> Fault {
@@ -170,7 +189,7 @@ pub fn failpoint(seed: u64, role: Role, node: usize, lives: u64) -> Option<Failp
         Role::Worker => [COUNTER, BUS, BACKGROUND].concat(),
         Role::Single => [LANE, COUNTER, COUNTER_SQLITE, BACKGROUND, CATALOG].concat(),
     };
-    if rng.random_bool(0.15) {
+    if rng.random_bool(0.3) {
         return None;
     }
     let name = names.swap_remove(rng.random_range(0..names.len()));
@@ -273,7 +292,7 @@ mod tests {
         for seed in 0..50 {
             let steps = make(seed, length, SHAPE);
             assert!(steps.len() > 10);
-            assert!(steps.iter().all(|step| step.at + step.fault.length() < length));
+            assert!(steps.iter().all(|step| step.at + step.fault.length() <= length));
         }
     }
 }

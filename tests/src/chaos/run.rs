@@ -68,7 +68,6 @@ pub async fn run(options: &Options) -> Result<Report, String> {
     let mut clients = start_clients(&world, erases, retracts);
     let faults = break_things(options, &cluster, &world, plan.clone()).await?;
 
-    world.stop.store(true, Ordering::Relaxed);
     for node in &cluster.nodes {
         node.calm_down();
     }
@@ -103,6 +102,8 @@ async fn break_things(
         outage(PLANTED_AFTER).await;
         grow(plant, cluster, world).await;
     }
+    outage(options.length().saturating_sub(started.elapsed() + plan::CLIENTS_END)).await;
+    world.stop.store(true, Ordering::Relaxed);
     outage(options.length().saturating_sub(started.elapsed())).await;
     killer.await.map_err(|error| format!("the killer: {error}"))
 }

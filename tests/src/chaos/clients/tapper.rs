@@ -100,7 +100,7 @@ impl Tapper {
             false => shared_item(self.rng.random_range(0..SHARED_ITEMS)),
         };
         self.taps += 1;
-        let key = self.rng.random_bool(0.85).then(|| format!("tap{}", self.taps));
+        let key = self.rng.random_bool(0.8).then(|| format!("tap{}", self.taps));
         Tap { user, item, wanted: Reaction::ALL[self.rng.random_range(0..3)], key }
     }
 

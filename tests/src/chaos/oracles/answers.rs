@@ -13,6 +13,10 @@ const ERASED: &str = "UNAUTHENTICATED";
 
 pub fn check(history: &History, _: &Snapshot) -> Vec<Violation> {
     let mut violations = Vec::new();
+    let mut requests: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for op in &history.ops {
+        *requests.entry((&op.user, op.key.as_deref().unwrap_or_default())).or_default() += 1;
+    }
     let mut first: BTreeMap<(&str, &str), &Answer> = BTreeMap::new();
     let mut original: BTreeMap<(&str, &str), &Op> = BTreeMap::new();
     for op in &history.ops {
@@ -37,6 +41,9 @@ pub fn check(history: &History, _: &Snapshot) -> Vec<Violation> {
         let before = *first.entry(tap).or_insert(answer);
         if !same(before, answer) {
             violations.push(say(format!("two answers under key {key}: {before:?} and {answer:?}")));
+        }
+        if answer.replayed && requests[&tap] == 1 {
+            violations.push(say(format!("the answer to the only request is a replay: {op:?}")));
         }
         if !answer.replayed && original.insert(tap, op).is_some() {
             violations.push(say(format!("two answers under key {key} that are not replays")));

@@ -192,6 +192,8 @@ fn answers_under_one_key_are_one_answer() {
         answer_of(history.ops.last_mut().expect("the replay")).version = 2;
     });
     heard(&[ANSWERS], |history, _| history.ops.push(history.ops[0].clone()));
+    // The first answer to the only request.
+    heard(&[ANSWERS], |history, _| answer_of(&mut history.ops[0]).replayed = true);
     heard(&[ANSWERS], |history, _| answer_of(&mut history.ops[0]).like_delta = 0);
     heard(&[ANSWERS], |history, _| {
         let refused =
