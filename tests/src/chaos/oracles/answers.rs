@@ -42,7 +42,8 @@ pub fn check(history: &History, _: &Snapshot) -> Vec<Violation> {
         if !same(before, answer) {
             violations.push(say(format!("two answers under key {key}: {before:?} and {answer:?}")));
         }
-        if answer.replayed && requests[&tap] == 1 {
+        // A batch without events may run again after a lost COMMIT, and then finds its own records.
+        if answer.replayed && answer.changed && requests[&tap] == 1 {
             violations.push(say(format!("the answer to the only request is a replay: {op:?}")));
         }
         if !answer.replayed && original.insert(tap, op).is_some() {
