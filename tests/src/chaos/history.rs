@@ -136,6 +136,8 @@ pub struct History {
     pub erasures: Vec<Erasure>,
     pub proposals: Vec<Proposal>,
     pub deaths: Vec<Death>,
+    /// Lines in which a node says that it showed zero in the place of a count below it.
+    pub clamped: Vec<String>,
 }
 
 /// A history that many tasks write.

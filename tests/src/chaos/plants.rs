@@ -37,6 +37,8 @@ pub enum Plant {
     CountDiffers,
     /// Some pushes are below zero.
     PushBelowZero,
+    /// A total is below zero, which the server shows as zero and says in its log.
+    TotalBelowZero,
     /// Pushes of one item stop after the first.
     PushWithheld,
     /// Pages lack their first liker.
@@ -64,6 +66,7 @@ impl Plant {
         Self::PushGoesBack,
         Self::CountDiffers,
         Self::PushBelowZero,
+        Self::TotalBelowZero,
         Self::PushWithheld,
         Self::LikerMissing,
         Self::LikerTwice,
@@ -86,7 +89,7 @@ impl Plant {
             Self::ReplayDiffers => oracles::ANSWERS,
             Self::OldHeart | Self::TapNotInCount => oracles::OWN,
             Self::PushGoesBack | Self::CountDiffers => oracles::PUSHES,
-            Self::PushBelowZero => oracles::SIGN,
+            Self::PushBelowZero | Self::TotalBelowZero => oracles::SIGN,
             Self::PushWithheld => oracles::CONVERGENCE,
             Self::LikerMissing | Self::LikerTwice => oracles::PAGES,
         }
@@ -103,6 +106,10 @@ impl Plant {
         match self {
             Self::ShardCountsTwice => Some(each_update("item_count_shard", "like_count")),
             Self::TotalCountsTwice => Some(each_update("item_count", "dislike_count")),
+            Self::TotalBelowZero => Some(format!(
+                "CREATE TRIGGER plant AFTER UPDATE ON item_count WHEN NEW.item_id = '{ITEM}' BEGIN
+                 UPDATE item_count SET like_count = -5 WHERE item_id = NEW.item_id; END"
+            )),
             Self::RowNotChanged => Some(
                 "CREATE TRIGGER plant AFTER UPDATE ON reaction WHEN NEW.item_id LIKE 'shared:%' BEGIN
                  UPDATE reaction SET state = OLD.state WHERE user_id = NEW.user_id AND item_id = NEW.item_id; END"

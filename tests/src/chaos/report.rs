@@ -34,7 +34,7 @@ pub struct Report {
 impl Report {
     /// The run in figures.
     pub fn summary(&self) -> String {
-        let History { ops, looks, scans, erasures, proposals, deaths } = &self.history;
+        let History { ops, looks, scans, erasures, proposals, deaths, clamped: _ } = &self.history;
         let ok = ops.iter().filter(|op| matches!(op.outcome, Outcome::Ok(_))).count();
         let unknown = ops.iter().filter(|op| matches!(op.outcome, Outcome::Unknown(_))).count();
         let pushes = looks.iter().filter(|look| matches!(look.source, Source::Push(_))).count();

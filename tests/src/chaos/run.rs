@@ -81,7 +81,7 @@ pub async fn run(options: &Options) -> Result<Report, String> {
         Some(late) => violations.push(late),
         None => violations.extend(after(&world, &cluster, &watched).await),
     }
-    note_panics(&world, &cluster);
+    read_logs(&world, &cluster);
     let snapshot = Snapshot::take(&cluster.database).await;
     let history = world.history.read(Clone::clone);
     violations.extend(oracles::check(&history, &snapshot));
@@ -163,13 +163,16 @@ async fn grow(plant: Plant, cluster: &Cluster, world: &World) {
     until_true("the plant has met requests", PLANTED_LIMIT, async || requests() >= before + PLANTED_REQUESTS).await;
 }
 
-/// A panic is an end by itself, also where the process went on.
-fn note_panics(world: &Shared, cluster: &Cluster) {
+/// What only the nodes' logs tell. A panic is an end by itself, also where the process went on.
+fn read_logs(world: &Shared, cluster: &Cluster) {
     for node in &cluster.nodes {
         let log = node.logged();
         if let Some(line) = log.lines().find(|line| line.contains("panicked at")) {
             let death = Death { node: node.number, at: now(), cause: Cause::ByItself(line.to_owned()) };
             world.history.write(|history| history.deaths.push(death));
+        }
+        if let Some(line) = log.lines().find(|line| line.contains("a count is below zero")) {
+            world.history.write(|history| history.clamped.push(line.to_owned()));
         }
     }
 }

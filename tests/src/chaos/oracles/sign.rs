@@ -11,6 +11,9 @@ pub fn check(history: &History, snapshot: &Snapshot) -> Vec<Violation> {
             violations.push(Violation::new(SIGN, format!("shown: {look:?}")).of_item(&look.item));
         }
     }
+    // What is below zero is shown as zero, so a client cannot see it.
+    let clamped = history.clamped.iter();
+    violations.extend(clamped.map(|line| Violation::new(SIGN, format!("shown as zero: {line}"))));
     for (item, total) in &snapshot.totals {
         if total.counts.likes < 0 || total.counts.dislikes < 0 {
             violations.push(Violation::new(SIGN, format!("a total: {total:?}")).of_item(item));

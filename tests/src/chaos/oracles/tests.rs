@@ -239,6 +239,7 @@ fn nothing_is_negative() {
         let shown = look(Source::Read, None, 600, -1, 20);
         history.looks.push(shown);
     });
+    heard(&[SIGN], |history, _| history.clamped.push("a count is below zero".to_owned()));
     heard(&[CONSERVATION, SIGN], |_, snapshot| snapshot.shards.values_mut().for_each(|shard| shard.dislikes = -1));
 }
 
