@@ -35,6 +35,7 @@ pub(crate) fn tests() -> Vec<Test> {
         on_all!(an_erased_user_is_nowhere),
         on_all!(nothing_comes_back_however_many_likes_are_under_way),
         on_all!(an_erased_users_token_is_refused_on_every_node),
+        test_on!([Cluster], cut_connections_let_no_erased_user_write),
         on_all!(sockets_of_an_erased_user_are_closed_on_every_node),
         on_both!(an_upsert_brings_nothing_of_an_erased_user_back),
         on_both!(erasing_needs_the_service_scope),
@@ -104,7 +105,8 @@ async fn a_full_life(app: &App) {
     }
     // What was retracted and given back leaves entries that name the person.
     let pair = json!([{ "userId": GONE, "itemId": "post:0" }, { "userId": "ana", "itemId": "post:7" }]);
-    service.retract("some", json!({ "reactions": pair, "reason": "looks odd" })).await.data();
+    let reason = format!("{GONE} looks odd");
+    service.retract("some", json!({ "reactions": pair, "reason": reason })).await.data();
     service.retract("all", json!({ "userId": GONE, "reason": format!("{GONE} is a bot") })).await.data();
     service.restore("all").await.data();
     until_true("the reactions are given back", SOON, async || {
@@ -196,6 +198,34 @@ async fn an_erased_users_token_is_refused_on_every_node(app: &App) {
         assert_eq!(service_of_gone.upsert_items(json!([{ "id": "post:2" }])).await.code(), "UNAUTHENTICATED");
     }
     assert!(app.as_user("ana").is_let_in().await);
+}
+
+/// A connection that was cut off shows it at its first use, which may be the look for the tombstone.
+async fn cut_connections_let_no_erased_user_write(app: &App) {
+    app.as_service().erase_user(GONE).await;
+    let sql = app.sql().await;
+    let nodes: Vec<Client> = (0..app.running_nodes()).map(|number| app.node(number)).collect();
+    for _ in 0..10 {
+        // Every connection of the read pools is used, and then cut.
+        let looks = (0..40).map(|look| {
+            let ana = nodes[look % nodes.len()].as_user("ana");
+            async move { ana.is_let_in().await }
+        });
+        assert!(join_all(looks).await.into_iter().all(|let_in| let_in));
+        sql.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE datname = current_database() AND application_name LIKE 'likewise%'",
+        )
+        .await;
+        for node in &nodes {
+            let service_of_gone = node.with_token(service_token_of(GONE));
+            let answer = service_of_gone.upsert_users(json!([{ "id": "made-by-nobody" }])).await;
+            let refused = answer.code();
+            assert!(["UNAUTHENTICATED", "UNAVAILABLE"].contains(&refused), "{}", answer.text);
+        }
+    }
+    assert_eq!(sql.number("SELECT count(*) FROM account WHERE id = 'made-by-nobody'").await, 0);
+    sql.close().await;
 }
 
 fn service_token_of(user: &str) -> String {

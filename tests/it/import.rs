@@ -140,6 +140,13 @@ async fn seeded_data_is_consistent(app: &App) {
     let likes = app.number("SELECT count(*) FROM reaction WHERE state = 1").await;
     assert!((9_000..=10_000).contains(&likes), "{likes} likes");
     assert_eq!(app.number("SELECT CAST(sum(like_count) AS bigint) FROM item_count").await, likes);
+    binary::run(folder.path(), &["erase", "--user", "user-1", "--database-url", &url]).success();
+    binary::run(folder.path(), &arguments).success();
+    assert_eq!(
+        app.number("SELECT count(*) FROM reaction WHERE user_id = 'user-1'").await,
+        0,
+        "it leaves the deleted out"
+    );
     holds(app).await;
 }
 

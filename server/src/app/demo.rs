@@ -17,13 +17,9 @@ const ITEMS: [(&str, &str); 6] = [
 /// Writes what is missing; a restart changes nothing.
 pub(super) async fn fill(service: &Service) -> Result<()> {
     let operator = Viewer { user: user("demo")?, is_service: true };
-    if !service.users(&[user(PEOPLE[0].0)?]).await?.is_empty() {
+    if !service.items(&[item(ITEMS[0].0)?]).await?.is_empty() {
         return Ok(());
     }
-    let items = ITEMS.iter().map(|(id, item_type)| {
-        Ok(ItemEntry { id: item(id)?, item_type: Some((*item_type).into()), creator: None, open: None })
-    });
-    service.upsert_items(&operator, items.collect::<Result<_>>()?).await?;
     let everybody = PEOPLE.iter().map(|(id, _)| user(id)).collect::<Result<Vec<_>>>()?;
     let users = PEOPLE.iter().map(|(id, name)| {
         let id = user(id)?;
@@ -37,6 +33,10 @@ pub(super) async fn fill(service: &Service) -> Result<()> {
         })
     });
     service.upsert_users(&operator, users.collect::<Result<_>>()?).await?;
+    let items = ITEMS.iter().map(|(id, item_type)| {
+        Ok(ItemEntry { id: item(id)?, item_type: Some((*item_type).into()), creator: None, open: None })
+    });
+    service.upsert_items(&operator, items.collect::<Result<_>>()?).await?;
     for (index, (id, _)) in PEOPLE.iter().enumerate() {
         let viewer = Viewer { user: user(id)?, is_service: false };
         // Each likes fewer items than the one before, so that the counts differ.

@@ -10,7 +10,7 @@ use super::progress::Progress;
 use super::report::SeedReport;
 use super::trial::{Trial, user_id};
 use super::write::{self, Chunks, Feed, Row};
-use crate::domain::Micros;
+use crate::domain::{Micros, UserId};
 use crate::error::Error;
 use crate::store::Store;
 use crate::store::catalog::{CatalogRefusal, CatalogWrite, UserFields};
@@ -73,17 +73,28 @@ async fn feed_likes(feed: Feed, trial: Trial, now: Micros) {
 async fn write_users(store: &Store, trial: Trial) -> Result<u64, BulkError> {
     let count = u64::from(trial.users).min(NAMED_USERS_MAX);
     let progress = Progress::new("users", count);
+    let mut named = 0;
     for first in (0..count).step_by(USERS_AT_A_TIME) {
         let chunk = first..(first + USERS_AT_A_TIME as u64).min(count);
-        let written = chunk.end - chunk.start;
-        let users: BTreeMap<_, _> = chunk.map(|user| (user_id(user), fields(trial, user, count))).collect();
-        // Whoever has many friends already keeps them.
-        let write = CatalogWrite::Users { users, friends_max: usize::MAX };
-        store.write_catalog(&write).await.map_err(|refusal| BulkError::Catalog(refused(refusal)))?;
-        progress.add(written);
+        progress.add(chunk.end - chunk.start);
+        let users = chunk.map(|user| (user_id(user), fields(trial, user, count))).collect();
+        named += write_chunk(store, users).await?;
     }
     progress.finish();
-    Ok(count)
+    Ok(named)
+}
+
+/// Leaves out whoever was deleted, and returns how many are written.
+async fn write_chunk(store: &Store, mut users: BTreeMap<UserId, UserFields>) -> Result<u64, BulkError> {
+    loop {
+        // Whoever has many friends already keeps them.
+        let write = CatalogWrite::Users { users: users.clone(), friends_max: usize::MAX };
+        match store.write_catalog(&write).await {
+            Ok(()) => return Ok(users.len() as u64),
+            Err(CatalogRefusal::Erased(user)) if users.remove(&user).is_some() => {}
+            Err(refusal) => return Err(BulkError::Catalog(refused(refusal))),
+        }
+    }
 }
 
 fn fields(trial: Trial, user: u64, count: u64) -> UserFields {

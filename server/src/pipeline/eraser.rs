@@ -95,8 +95,8 @@ impl Eraser {
         let commands: Vec<Command> = items.into_iter().map(erase).collect();
         let partition = user.partition(self.store.partitions());
         let answers = self.store.commit_chunk(partition, &commands, None).await;
-        let rows = answers.len() as u64;
-        answers.into_iter().collect::<Result<Vec<_>>>()?;
-        Ok(rows)
+        let answers = answers.into_iter().collect::<Result<Vec<_>>>()?;
+        // What another has removed meanwhile is absent.
+        Ok(answers.iter().filter(|answer| answer.version > 0).count() as u64)
     }
 }

@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::broadcast;
+use tokio::time::{Instant, sleep};
 use tracing::debug;
 
 use super::catalog::check_service;
@@ -11,6 +13,13 @@ use super::{Erasure, Service, Viewer};
 use crate::domain::UserId;
 use crate::error::{Error, ErrorCode, Result, chain};
 use crate::store::catalog::{CatalogRefusal, CatalogWrite};
+
+/// Tries of the question whether an account was deleted, while they fail at once; then it is answered `UNAVAILABLE`.
+const TRIES: u32 = 10;
+/// No further try after this.
+const TRIED_FOR: Duration = Duration::from_secs(1);
+/// Pause before the question is put again for a subscription, which waits for as long as the store is away.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 impl Service {
     /// Keeps a user out for good, durably when this returns; the rows are removed by an eraser. Asked again, it tells
@@ -28,15 +37,46 @@ impl Service {
         self.store.erasure(user).await
     }
 
-    /// UNAUTHENTICATED where the caller's account was deleted. Where the store cannot tell, the caller is let in: then
-    /// nothing that is the caller's can be read either.
+    /// UNAUTHENTICATED where the caller's account was deleted, UNAVAILABLE where the store does not tell.
     pub async fn check_not_erased(&self, viewer: &Viewer) -> Result<()> {
-        match self.last_known.read(self.store.is_erased(&viewer.user)).await {
-            Ok(true) => Err(Error::new(ErrorCode::Unauthenticated, "This account was deleted.")),
-            Ok(false) => Ok(()),
-            Err(unread) => {
+        match self.is_erased(viewer).await? {
+            true => Err(Error::new(ErrorCode::Unauthenticated, "This account was deleted.")),
+            false => Ok(()),
+        }
+    }
+
+    /// The same for a caller who writes nothing, and who is let in where the store does not tell: little can be read
+    /// then, and of a deleted person nothing is there to be read.
+    pub async fn check_reader_not_erased(&self, viewer: &Viewer) -> Result<()> {
+        match self.check_not_erased(viewer).await {
+            Err(unread) if unread.code() == ErrorCode::Unavailable => {
                 debug!(error = %chain(&unread), "whether a caller's account was deleted cannot be read");
                 Ok(())
+            }
+            known => known,
+        }
+    }
+
+    /// The same for a caller who will be told things for long: waits until the store tells.
+    pub async fn wait_until_known_not_erased(&self, viewer: &Viewer) -> Result<()> {
+        loop {
+            match self.check_not_erased(viewer).await {
+                Err(unread) if unread.code() == ErrorCode::Unavailable => sleep(LOOK_AGAIN).await,
+                known => return known,
+            }
+        }
+    }
+
+    /// A connection that was cut off shows it at its first use, so one failure says nothing of the store.
+    async fn is_erased(&self, viewer: &Viewer) -> Result<bool> {
+        let begun = Instant::now();
+        let mut tries = 1;
+        loop {
+            match self.last_known.read(self.store.is_erased(&viewer.user)).await {
+                Err(cut) if cut.code() == ErrorCode::Unavailable && tries < TRIES && begun.elapsed() < TRIED_FOR => {
+                    tries += 1;
+                }
+                told => return told,
             }
         }
     }

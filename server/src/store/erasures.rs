@@ -41,7 +41,7 @@ pub enum Remains {
 
 /// Everything that names a person but the rows and events of reactions, at most $2 rows of each. The id in the
 /// tombstone and in the erasure stays: it is what keeps the person out.
-const REMOVALS: [&str; 6] = [
+const REMOVALS: [&str; 7] = [
     "DELETE FROM idempotency_record WHERE user_id = $1
        AND key IN (SELECT key FROM idempotency_record WHERE user_id = $1 LIMIT $2)",
     "DELETE FROM friendship WHERE user_id = $1
@@ -49,9 +49,11 @@ const REMOVALS: [&str; 6] = [
     "DELETE FROM friendship WHERE friend_id = $1
        AND user_id IN (SELECT user_id FROM friendship WHERE friend_id = $1 LIMIT $2)",
     "UPDATE item SET creator_id = NULL WHERE id IN (SELECT id FROM item WHERE creator_id = $1 ORDER BY id LIMIT $2)",
-    "DELETE FROM retraction_entry WHERE user_id = $1
-       AND (proposal_id, item_id) IN (SELECT proposal_id, item_id FROM retraction_entry WHERE user_id = $1 LIMIT $2)",
-    // A reason may name the person.
+    // A reason may name the person: first of the proposals whose entries are the next to go.
+    "UPDATE retraction SET reason = NULL WHERE reason IS NOT NULL AND proposal_id IN (
+       SELECT proposal_id FROM retraction_entry WHERE user_id = $1 ORDER BY proposal_id, item_id LIMIT $2)",
+    "DELETE FROM retraction_entry WHERE user_id = $1 AND (proposal_id, item_id) IN (
+       SELECT proposal_id, item_id FROM retraction_entry WHERE user_id = $1 ORDER BY proposal_id, item_id LIMIT $2)",
     "UPDATE retraction SET user_id = NULL, reason = NULL
      WHERE proposal_id IN (SELECT proposal_id FROM retraction WHERE user_id = $1 LIMIT $2)",
 ];

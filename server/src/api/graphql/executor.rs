@@ -102,22 +102,20 @@ impl Executor {
     pub async fn run(&self, prepared: Prepared, viewer: Option<Viewer>) -> Result<Response, Error> {
         if prepared.is_query() {
             // A query changes nothing, so it need not wait for the answer; only its own must.
-            let admitted = self.admit(viewer.as_ref());
+            let admitted = async {
+                match &viewer {
+                    Some(viewer) => self.0.service.check_reader_not_erased(viewer).await,
+                    None => Ok(()),
+                }
+            };
             let (admitted, response) = tokio::join!(admitted, self.execute(prepared, viewer.clone()));
             return admitted.map(|()| response);
         }
         // Others may only react, and the lanes see to these themselves, under a lock.
-        if viewer.as_ref().is_some_and(|viewer| viewer.is_service) {
-            self.admit(viewer.as_ref()).await?;
+        if let Some(viewer) = viewer.as_ref().filter(|viewer| viewer.is_service) {
+            self.0.service.check_not_erased(viewer).await?;
         }
         Ok(self.execute(prepared, viewer).await)
-    }
-
-    async fn admit(&self, viewer: Option<&Viewer>) -> Result<(), Error> {
-        match viewer {
-            Some(viewer) => self.0.service.check_not_erased(viewer).await,
-            None => Ok(()),
-        }
     }
 
     async fn execute(&self, prepared: Prepared, viewer: Option<Viewer>) -> Response {
@@ -157,7 +155,11 @@ impl Executor {
             Ok(prepared) if prepared.is_subscription() => {
                 let executor = self.clone();
                 let admitted = async move {
-                    match executor.admit(caller.viewer.as_ref()).await {
+                    let known = match &caller.viewer {
+                        Some(viewer) => executor.0.service.wait_until_known_not_erased(viewer).await,
+                        None => Ok(()),
+                    };
+                    match known {
                         Ok(()) => executor.subscribe(prepared, caller.viewer),
                         Err(error) => once(refused(error)),
                     }

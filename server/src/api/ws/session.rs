@@ -178,7 +178,8 @@ async fn admitted(
     let caller = init::caller(payload, &api.tokens)?.or(upgraded_by);
     inbound.speaks_for(caller.as_ref());
     if let Some(signed) = &caller {
-        api.executor.service().check_not_erased(&signed.viewer).await?;
+        // Each operation asks again.
+        api.executor.service().check_reader_not_erased(&signed.viewer).await?;
     }
     Ok(caller)
 }

@@ -32,7 +32,8 @@ struct RetractReactionsInput {
     reactions: Option<Vec<ReactionRef>>,
     /// All likes and dislikes that this user has now.
     user_id: Option<ID>,
-    /// For the record; at most 500 characters.
+    /// For the record; at most 500 characters, of control characters line ends only. Forgotten when one of its users is
+    /// deleted.
     reason: Option<String>,
     /// Sent back as it came; at most 255 bytes.
     client_mutation_id: Option<String>,
@@ -72,8 +73,9 @@ impl RetractReactions {
         Some(retract(ctx, input).await)
     }
 
-    /// Gives back what a proposal took, with the time it had, also on closed items; only where the user has done nothing
-    /// to the item since. A proposal that is still being carried out is carried out first.
+    /// Gives back what a proposal took, with the time it had, also on closed items; only where the row is still as the
+    /// retraction left it: a wish that changed nothing, such as to take back what was taken already, leaves no trace. A
+    /// proposal that is still being carried out is carried out first.
     ///
     /// Asked again, it answers how far that is. UNAUTHENTICATED without a valid token; FORBIDDEN without the scope;
     /// BAD_USER_INPUT where there is no such proposal; OVERLOADED and UNAVAILABLE: send the same again.
@@ -101,8 +103,9 @@ async fn restore(ctx: &Context<'_>, input: RestoreReactionsInput) -> Result<Retr
 
 fn proposal(input: RetractReactionsInput) -> Result<Proposal> {
     let id = proposal_id("input.proposalId", &input.proposal_id)?;
-    if input.reason.as_ref().is_some_and(|reason| reason.chars().count() > REASON_MAX_CHARACTERS) {
-        let message = format!("A reason has at most {REASON_MAX_CHARACTERS} characters.");
+    if input.reason.as_ref().is_some_and(|reason| !is_reason(reason)) {
+        let message =
+            format!("A reason has at most {REASON_MAX_CHARACTERS} characters, of control characters line ends only.");
         return Err(Error::bad_input("input.reason", message));
     }
     let suspects = match (input.reactions, input.user_id) {
@@ -122,6 +125,10 @@ fn pairs(reactions: &[ReactionRef]) -> Result<BTreeSet<(UserId, ItemId)>> {
         Ok((user_id(&path("userId"), &reaction.user_id)?, item_id(&path("itemId"), &reaction.item_id)?))
     };
     reactions.iter().enumerate().map(pair).collect()
+}
+
+fn is_reason(text: &str) -> bool {
+    text.chars().count() <= REASON_MAX_CHARACTERS && !text.contains(|c: char| c.is_control() && c != '\n')
 }
 
 #[cfg(test)]
@@ -150,6 +157,7 @@ mod tests {
         assert_eq!(fault(input(refs(2, "a b"), None, None)), bad("input.reactions[0].itemId"));
         assert_eq!(fault(input(None, Some(""), None)), bad("input.userId"));
         assert_eq!(fault(input(None, Some("ana"), Some("é".repeat(501)))), bad("input.reason"));
+        assert_eq!(fault(input(None, Some("ana"), Some("\u{0}".to_owned()))), bad("input.reason"));
         let many = input(refs(RETRACT_MAX + 1, "a"), None, None);
         assert_eq!(fault(many), (ErrorCode::LimitExceeded, "input.reactions".to_owned()));
         assert!(proposal(input(refs(RETRACT_MAX, "a"), None, Some("é".repeat(500)))).is_ok());
