@@ -28,7 +28,7 @@ struct ItemInput {
     /// `[a-z][a-z0-9_]{0,31}`.
     #[graphql(name = "type")]
     item_type: Option<String>,
-    /// Whose the item is.
+    /// Whose the item is; left as it is where that account was deleted.
     creator_id: Option<ID>,
     /// False refuses new reactions with ITEM_CLOSED; taking one back still works.
     open: Option<bool>,

@@ -25,7 +25,8 @@ struct UpsertUsersInput {
 
 /// A user to write. Null or absent leaves a field as it is.
 ///
-/// Friends are directed: whom this user may see named among the likers of an item. At most 5,000 a user.
+/// Friends are directed: whom this user may see named among the likers of an item. At most 5,000 a user; friends whose
+/// accounts were deleted are left out.
 #[derive(InputObject)]
 struct UserInput {
     /// 1 to 255 printable ASCII characters without spaces.
