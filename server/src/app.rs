@@ -154,6 +154,16 @@ async fn connect_current(config: &DatabaseConfig, read_connections: u32) -> Resu
     current(connect(config, read_connections).await?, config).await
 }
 
+/// The same, for a command that has nothing to do in a new database: it makes none where the file is missing.
+async fn connect_existing(config: &DatabaseConfig, read_connections: u32) -> Result<Store, StartError> {
+    let address = StoreSettings::new(config.database_url.clone(), 1).address();
+    if !config.is_postgres() && !std::path::Path::new(&address).exists() {
+        let message = format!("There is no database at {address}. Correct LIKEWISE_DATABASE_URL.");
+        return Err(Error::new(ErrorCode::Unavailable, message).into());
+    }
+    connect_current(config, read_connections).await
+}
+
 /// The same store, once its schema is up to date. SQLite has no operator, so it migrates itself.
 async fn current(mut store: Store, config: &DatabaseConfig) -> Result<Store, StartError> {
     if !config.is_postgres() {

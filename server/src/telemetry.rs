@@ -32,7 +32,7 @@ pub fn log_to_stderr(filter: &str, format: LogFormat) {
 }
 
 /// What the parts of a node measure by themselves.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Stats {
     pub lanes: LaneStats,
     pub counter: CounterStats,
@@ -42,17 +42,6 @@ pub struct Stats {
     pub refresh: RefreshStats,
     pub retention: RetentionStats,
     pub reconciler: ReconcilerStats,
-}
-
-impl Default for Stats {
-    fn default() -> Self {
-        let service = ServiceStats::default();
-        // Drift is one number, whoever finds it.
-        let reconciler = ReconcilerStats::new(service.drift.clone());
-        let (lanes, counter, refresh) = (LaneStats::default(), CounterStats::default(), RefreshStats::default());
-        let (eraser, retractor) = (EraserStats::default(), RetractorStats::default());
-        Self { lanes, counter, eraser, retractor, service, refresh, retention: RetentionStats::default(), reconciler }
-    }
 }
 
 /// A total or a level that is read when somebody asks for the metrics.
@@ -82,7 +71,8 @@ impl Metrics {
         let r = &mut registry;
         r.register("write_duration_seconds", "From a wish to its answer", service.write_duration);
         r.register("writes", "Wishes answered, by outcome", service.writes);
-        r.register("count_drift", "Counts found other than the rows say", service.drift);
+        r.register("counts_below_zero", "Times that a count below zero was shown as zero", service.below_zero);
+        r.register("count_drift", "Items whose counts were found other than the rows say", reconciler.drift);
         r.register("writes_shed", "Wishes refused because the lanes were full or late", lanes.shed);
         r.register("idempotency_replays", "Answers given again for the same key", lanes.replays);
         r.register("lane_batch_size", "Commands committed in one transaction", lanes.batch_size);

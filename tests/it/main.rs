@@ -18,6 +18,7 @@ mod fixtures;
 mod fold;
 mod friends;
 mod grouping;
+mod holes;
 mod idempotency;
 mod import;
 mod killed;
@@ -35,6 +36,7 @@ mod reconciler;
 mod relay;
 mod retention;
 mod retraction;
+mod spoilt;
 mod stopped;
 mod stress;
 mod subscriptions;
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         fold::tests(),
         friends::tests(),
         grouping::tests(),
+        holes::tests(),
         idempotency::tests(),
         import::tests(),
         killed::tests(),
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
         relay::tests(),
         retention::tests(),
         retraction::tests(),
+        spoilt::tests(),
         stopped::tests(),
         stress::tests(),
         subscriptions::tests(),

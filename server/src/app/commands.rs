@@ -1,6 +1,6 @@
 //! The commands beside `serve`: each opens the store, does its work and reports.
 
-use super::{StartError, connect, connect_current, token_rules};
+use super::{StartError, connect, connect_current, connect_existing, token_rules};
 use crate::bulk;
 use crate::config::{
     DatabaseConfig, EraseConfig, EventsConfig, ImportConfig, SeedConfig, SettingError, TimeUnit, TokenConfig,
@@ -49,7 +49,7 @@ pub async fn import(config: &ImportConfig) -> Result<bulk::ImportReport, StartEr
 /// Prints the log to the standard output.
 pub async fn events(config: &EventsConfig) -> Result<(), StartError> {
     config.check()?;
-    let store = connect_current(&config.database, 1).await?;
+    let store = connect_existing(&config.database, 1).await?;
     let relay = Relay::open(store, &config.from, config.follow).await?;
     // A task of its own: while it waits for whoever reads the output, the process can still be told to stop.
     let printing = Lifecycle::new().requests().spawn(relay.run(std::io::stdout()));
@@ -61,7 +61,7 @@ pub async fn erase(config: &EraseConfig) -> Result<bulk::EraseReport, StartError
     config.database.check()?;
     let user =
         UserId::parse(&config.user).map_err(|why| SettingError { setting: "--user", message: why.to_string() })?;
-    let store = connect_current(&config.database, COMMAND_READ_CONNECTIONS).await?;
+    let store = connect_existing(&config.database, COMMAND_READ_CONNECTIONS).await?;
     Ok(bulk::erase(store, user).await?)
 }
 

@@ -1,5 +1,6 @@
 //! The commands that recount: `reconcile` and `rebuild`, and what they report.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 use tracing::warn;
 
 use super::commands::COMMAND_READ_CONNECTIONS;
-use super::{StartError, connect_current};
+use super::{StartError, connect_existing};
 use crate::bulk::Progress;
 use crate::config::{RebuildConfig, ReconcileConfig, SettingError};
 use crate::domain::{ItemId, UserId};
@@ -49,16 +50,14 @@ pub struct RebuildReport {
 pub async fn reconcile(config: &ReconcileConfig) -> Result<ReconcileReport, StartError> {
     config.database.check()?;
     let items = config.item.iter().map(|id| ItemId::parse(id).map_err(|why| wrong("--item", why)));
-    let items: Vec<ItemId> = items.collect::<Result<_, _>>()?;
+    let items: BTreeSet<ItemId> = items.collect::<Result<_, _>>()?;
     let user = config.user.as_deref().map(|id| UserId::parse(id).map_err(|why| wrong("--user", why))).transpose()?;
-    let recounter = recounter(connect_current(&config.database, COMMAND_READ_CONNECTIONS).await?);
+    let recounter = recounter(connect_existing(&config.database, COMMAND_READ_CONNECTIONS).await?);
     let began = Instant::now();
     let mut run = Reconcile { recounter, report: ReconcileReport { dry_run: config.dry_run, ..Default::default() } };
-    for items in items.chunks(RANGE_ITEMS_MAX) {
-        run.settle(Among::These(items)).await?;
-    }
+    run.these(items.iter().cloned()).await?;
     if let Some(user) = &user {
-        run.items_of(user).await?;
+        run.items_of(user, &items).await?;
     }
     if items.is_empty() && user.is_none() {
         run.everything().await?;
@@ -70,7 +69,7 @@ pub async fn reconcile(config: &ReconcileConfig) -> Result<ReconcileReport, Star
 /// Writes all counters anew from the rows.
 pub async fn rebuild(config: &RebuildConfig) -> Result<RebuildReport, StartError> {
     config.database.check()?;
-    let recounter = recounter(connect_current(&config.database, COMMAND_READ_CONNECTIONS).await?);
+    let recounter = recounter(connect_existing(&config.database, COMMAND_READ_CONNECTIONS).await?);
     let began = Instant::now();
     warn_of_lag(recounter.store()).await?;
     let progress = Progress::new("rebuilding", recounter.store().count_items().await?);
@@ -116,13 +115,22 @@ impl Reconcile {
         Ok(())
     }
 
-    async fn items_of(&mut self, user: &UserId) -> Result<()> {
+    async fn these(&mut self, items: impl Iterator<Item = ItemId>) -> Result<()> {
+        let items: Vec<ItemId> = items.collect();
+        for items in items.chunks(RANGE_ITEMS_MAX) {
+            self.settle(Among::These(items)).await?;
+        }
+        Ok(())
+    }
+
+    /// All but those that were looked at before.
+    async fn items_of(&mut self, user: &UserId, before: &BTreeSet<ItemId>) -> Result<()> {
         let mut after = String::new();
         loop {
             let items = self.recounter.store().items_of(user, &after).await?;
             let Some(last) = items.last() else { return Ok(()) };
             after = last.to_string();
-            self.settle(Among::These(&items)).await?;
+            self.these(items.into_iter().filter(|item| !before.contains(item))).await?;
         }
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter as Total;
 use prometheus_client::metrics::histogram::Histogram;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, warn};
 
@@ -22,6 +22,8 @@ use crate::store::fold::{Claim, FoldError, Folded};
 
 /// How often the log is looked at when no hint comes.
 const POLL: Duration = Duration::from_millis(100);
+/// How long a fold may be without an answer, many times what one takes: then a network has left its connection hanging.
+const FOLD_SILENCE_MAX: Duration = Duration::from_secs(10);
 /// Pause after a fold that the database could not commit.
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
 /// Most events of one partition in one fold while others wait for its checkpoint; the rest follows at once.
@@ -106,8 +108,8 @@ impl Counter {
         while !stop.is_cancelled() {
             let folded = match self.fold().await {
                 Ok(folded) => folded,
-                Err(FoldError::Passing(cause)) => {
-                    warn!(error = %cause, "a fold is tried again");
+                Err(passing @ (FoldError::Passing(_) | FoldError::Silent)) => {
+                    warn!(error = %chain(&passing), "a fold is tried again");
                     sleep(RETRY_PAUSE).await;
                     return Ok(any);
                 }
@@ -127,10 +129,13 @@ impl Counter {
     }
 
     async fn fold(&self) -> Result<Folded, FoldError> {
-        if !self.store.has_unfolded().await? {
-            return Ok(Folded::default());
-        }
-        self.store.fold(Claim::Free, FOLD_EVENTS_MAX).await
+        let fold = async {
+            if !self.store.has_unfolded().await? {
+                return Ok(Folded::default());
+            }
+            self.store.fold(Claim::Free, FOLD_EVENTS_MAX).await
+        };
+        timeout(FOLD_SILENCE_MAX, fold).await.unwrap_or(Err(FoldError::Silent))
     }
 
     /// Measures and publishes a committed fold. The items are read again: a total from inside the fold may hold another

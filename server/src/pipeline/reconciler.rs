@@ -29,7 +29,7 @@ const LOG_LINES_MAX: usize = 20;
 /// What the reconciler measures, for telemetry to name.
 #[derive(Debug, Clone)]
 pub struct ReconcilerStats {
-    /// Items found to drift; shared with whoever else finds some.
+    /// Items found to drift.
     pub drift: Total,
     /// Likes and dislikes by which totals were found to be wrong, over all items.
     pub drift_reactions: Total,
@@ -44,11 +44,11 @@ pub struct ReconcilerStats {
     pub last_pass: Gauge,
 }
 
-impl ReconcilerStats {
-    pub fn new(drift: Total) -> Self {
+impl Default for ReconcilerStats {
+    fn default() -> Self {
         let seconds = [0.001, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0];
         Self {
-            drift,
+            drift: Total::default(),
             drift_reactions: Total::default(),
             healed: Total::default(),
             ranges: Total::default(),

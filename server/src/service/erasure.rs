@@ -34,7 +34,7 @@ impl Service {
     /// How far a user's erasure is; `None` where none was asked for.
     pub async fn erasure(&self, viewer: &Viewer, user: &UserId) -> Result<Option<Erasure>> {
         check_service(viewer)?;
-        self.store.erasure(user).await
+        self.last_known.read(self.store.erasure(user)).await
     }
 
     /// UNAUTHENTICATED where the caller's account was deleted, UNAVAILABLE where the store does not tell.

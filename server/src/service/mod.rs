@@ -41,14 +41,14 @@ pub struct ServiceStats {
     /// Seconds from a wish to its answer.
     pub write_duration: Histogram,
     pub writes: Family<Outcome, Counter>,
-    /// Counts found below zero, which are shown as zero.
-    pub drift: Counter,
+    /// Times that a count below zero was shown as zero.
+    pub below_zero: Counter,
 }
 
 impl Default for ServiceStats {
     fn default() -> Self {
         let seconds = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5, 5.0];
-        Self { write_duration: Histogram::new(seconds), writes: Family::default(), drift: Counter::default() }
+        Self { write_duration: Histogram::new(seconds), writes: Family::default(), below_zero: Counter::default() }
     }
 }
 

@@ -26,11 +26,11 @@ impl Service {
     /// How far a proposal is; `None` where there is none of this id.
     pub async fn retraction(&self, viewer: &Viewer, proposal: &ProposalId) -> Result<Option<Retraction>> {
         check_service(viewer)?;
-        self.store.retraction(proposal).await
+        self.last_known.read(self.store.retraction(proposal)).await
     }
 
     async fn known_retraction(&self, proposal: &ProposalId) -> Result<Retraction> {
-        let retraction = self.store.retraction(proposal).await?;
+        let retraction = self.last_known.read(self.store.retraction(proposal)).await?;
         retraction.ok_or_else(|| Error::internal_detail("a proposal is committed and cannot be found"))
     }
 }

@@ -104,18 +104,22 @@ impl Service {
             (Some(Ok(row)), Some(counted)) => i64::from(row.state == state) - i64::from(counted == state),
             _ => 0,
         };
-        let like_count = self.shown(seen.copy.like_count + shift(ReactionState::Like), &seen.copy);
-        let dislike_count = self.shown(seen.copy.dislike_count + shift(ReactionState::Dislike), &seen.copy);
+        let like_count = self.shown(seen.copy.like_count.saturating_add(shift(ReactionState::Like)), &seen.copy);
+        let dislike_count =
+            self.shown(seen.copy.dislike_count.saturating_add(shift(ReactionState::Dislike)), &seen.copy);
         // A count that may lack the viewer's own tap is not what the viewer should see now.
         let freshness = if matches!(row, Some(Err(_))) { Freshness::Stale } else { seen.freshness };
         ItemView { copy: seen.copy, like_count, dislike_count, freshness, own: row }
     }
 
-    /// Rows that were lost or tampered with can leave a count below zero: it is shown as zero and counts as drift.
+    /// Rows that were lost or tampered with can leave a count below zero: it is shown as zero, and is the reconciler's to
+    /// find. Logged at the 1st, 2nd, 4th … time: each look at the item is one.
     fn shown(&self, count: i64, copy: &CountCopy) -> u64 {
         u64::try_from(count).unwrap_or_else(|_| {
-            error!(item = %copy.item, count, "a count is below zero");
-            self.stats.drift.inc();
+            let times = self.stats.below_zero.inc() + 1;
+            if times.is_power_of_two() {
+                error!(item = %copy.item, count, times, "a count is below zero");
+            }
             0
         })
     }

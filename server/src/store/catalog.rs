@@ -2,9 +2,11 @@
 //! hangs up cannot leave a transaction half-way.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
 
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr, Value};
+use sea_orm::{ConnAcquireErr, ConnectionTrait, DatabaseTransaction, DbErr, Value};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::fault::{self, Fault, classify};
@@ -17,8 +19,14 @@ use crate::failpoint;
 
 /// Catalogue writes that wait; one more is answered `OVERLOADED`.
 const QUEUE_MAX: usize = 64;
+/// A write that waited this long is answered `OVERLOADED` and not run.
+const QUEUE_WAIT_MAX: Duration = Duration::from_secs(2);
 /// Tries of a write that other transactions are in the way of; then it is answered `UNAVAILABLE`.
 const TRIES: u32 = 5;
+/// Longest try; past it the connection is taken for dead.
+const TRY_MAX: Duration = Duration::from_secs(10);
+/// After this no further try is made.
+const TRIES_UNTIL: Duration = Duration::from_millis(2_500);
 /// Key of the advisory lock by which erasures wait for other writes of the catalogue; any number that nobody else takes.
 const ERASURE_LOCK: i64 = 0x6c69_6b65_6772_6176;
 
@@ -73,14 +81,21 @@ type Reply = oneshot::Sender<Result<(), CatalogRefusal>>;
 /// The entrance to a node's catalogue writes.
 #[derive(Debug, Clone)]
 pub struct CatalogWriter {
-    queue: mpsc::Sender<(CatalogWrite, Reply)>,
+    queue: mpsc::Sender<Queued>,
 }
 
 /// The task behind it.
 #[derive(Debug)]
 pub struct CatalogTask {
     store: Store,
-    queue: mpsc::Receiver<(CatalogWrite, Reply)>,
+    queue: mpsc::Receiver<Queued>,
+}
+
+#[derive(Debug)]
+struct Queued {
+    write: CatalogWrite,
+    since: Instant,
+    reply: Reply,
 }
 
 impl CatalogWriter {
@@ -92,10 +107,8 @@ impl CatalogWriter {
     /// Returns once the write is durable.
     pub async fn write(&self, write: CatalogWrite) -> Result<(), CatalogRefusal> {
         let (reply, done) = oneshot::channel();
-        self.queue.try_send((write, reply)).map_err(|_| {
-            let message = "Too many catalogue writes are waiting. Send the same request again a little later.";
-            CatalogRefusal::Failed(Error::new(ErrorCode::Overloaded, message))
-        })?;
+        let queued = Queued { write, since: Instant::now(), reply };
+        self.queue.try_send(queued).map_err(|_| overloaded())?;
         let stopping = "This node is stopping. Send the same request again.";
         done.await.unwrap_or_else(|_| Err(CatalogRefusal::Failed(Error::new(ErrorCode::Unavailable, stopping))))
     }
@@ -108,13 +121,22 @@ impl CatalogTask {
             tokio::select! {
                 biased;
                 next = self.queue.recv() => {
-                    let Some((write, reply)) = next else { return };
-                    let _ = reply.send(self.store.write_catalog(&write).await);
+                    let Some(Queued { write, since, reply }) = next else { return };
+                    let answer = match since.elapsed() > QUEUE_WAIT_MAX {
+                        true => Err(overloaded()),
+                        false => self.store.write_catalog(&write).await,
+                    };
+                    let _ = reply.send(answer);
                 }
                 () = stop.cancelled(), if !self.queue.is_closed() => self.queue.close(),
             }
         }
     }
+}
+
+fn overloaded() -> CatalogRefusal {
+    let message = "Too many catalogue writes are waiting. Send the same request again a little later.";
+    CatalogRefusal::Failed(Error::new(ErrorCode::Overloaded, message))
 }
 
 pub(super) enum TryError {
@@ -150,12 +172,19 @@ impl Store {
 
     /// Writes all or nothing. Meant for a task of its own: see [`CatalogTask`].
     pub async fn write_catalog(&self, write: &CatalogWrite) -> Result<(), CatalogRefusal> {
+        let begun = Instant::now();
         let mut tries = 1;
         loop {
-            match self.try_write(write).await {
+            let tried = timeout(TRY_MAX, self.try_write(write)).await;
+            let silent = || Err(TryError::Database(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout)));
+            match tried.unwrap_or_else(|_| silent()) {
                 Ok(()) => return Ok(()),
                 Err(TryError::Refused(refusal)) => return Err(refusal),
-                Err(TryError::Database(error)) if classify(&error) == Fault::Passing && tries < TRIES => tries += 1,
+                Err(TryError::Database(error))
+                    if classify(&error) == Fault::Passing && tries < TRIES && begun.elapsed() < TRIES_UNTIL =>
+                {
+                    tries += 1;
+                }
                 Err(TryError::Database(error)) => return Err(CatalogRefusal::Failed(fault::to_error(error))),
             }
         }

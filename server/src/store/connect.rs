@@ -23,8 +23,8 @@ const IDLE_IN_TRANSACTION_TIMEOUT: &str = "2s";
 const READ_TIMEOUT: &str = "10s";
 /// How long SQLite waits for a lock that another process holds.
 const SQLITE_BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Connections for counter, catalogue writes and imports.
-const PIPELINE_CONNECTIONS: u32 = 6;
+/// Connections for counter, catalogue writes, imports and background work, and some that a network has left hanging.
+const PIPELINE_CONNECTIONS: u32 = 12;
 /// Connections for the lanes where nobody says otherwise: all the partitions of a large installation, and some that a
 /// time-out has left behind.
 const LANE_CONNECTIONS: u32 = 24;

@@ -11,7 +11,7 @@ use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr, Value};
 use super::batch::BatchError;
 use super::decide::Decision;
 use super::rows::{self, Column};
-use super::{Backend, Store, column, fault, statement};
+use super::{Backend, Store, WORK_SILENCE_MAX, answered, column, fault, statement};
 use crate::domain::{ItemId, Micros, UserId};
 use crate::error::Result;
 
@@ -122,16 +122,16 @@ impl Store {
                SELECT user_id FROM erasure WHERE finished_at IS NULL AND lease_until <= $1
                ORDER BY requested_at LIMIT 1 {lock}) RETURNING user_id"
         );
-        let now = self.clock(&self.pipeline).await.map_err(fault::to_error)?;
+        let now = answered(WORK_SILENCE_MAX, self.clock(&self.pipeline)).await.map_err(fault::to_error)?;
         let claim = statement(self.backend, &sql, vec![now.into(), lease_from(now).into()]);
-        let row = self.pipeline.query_one_raw(claim).await.map_err(fault::to_error)?;
+        let row = answered(WORK_SILENCE_MAX, self.pipeline.query_one_raw(claim)).await.map_err(fault::to_error)?;
         row.map(|row| column(&row, "user_id").map(UserId::from_row)).transpose()
     }
 
     /// Removes, under the lock of the user's partition, up to `limit` rows of each kind but reactions. Where nothing of
     /// any kind was left, reactions and all, the erasure is finished.
     pub async fn erase_remains(&self, user: &UserId, limit: usize) -> Result<Remains> {
-        self.try_erase_remains(user, limit).await.map_err(fault::to_error)
+        answered(WORK_SILENCE_MAX, self.try_erase_remains(user, limit)).await.map_err(fault::to_error)
     }
 
     async fn try_erase_remains(&self, user: &UserId, limit: usize) -> Result<Remains, DbErr> {

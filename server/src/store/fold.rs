@@ -3,7 +3,7 @@
 use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr, QueryResult, TryGetable};
 
 use super::fault::{Fault, classify};
-use super::{Backend, Store, statement};
+use super::{Backend, READ_SILENCE_MAX, Store, answered, statement};
 use crate::domain::{FoldedRange, ItemId, Micros};
 use crate::failpoint;
 
@@ -31,6 +31,9 @@ pub enum FoldError {
     /// Another try may succeed.
     #[error("the fold could not be committed")]
     Passing(#[source] DbErr),
+    /// The connection has said nothing for so long that it was given up; another try may succeed.
+    #[error("the database did not answer a fold")]
+    Silent,
     #[error("the fold was refused by the database")]
     Refused(#[source] DbErr),
 }
@@ -76,7 +79,8 @@ impl Store {
     pub async fn has_unfolded(&self) -> Result<bool, FoldError> {
         let sql = "SELECT 1 AS one FROM checkpoint c JOIN log_partition l ON l.id = c.partition
                    WHERE c.\"offset\" < l.next_offset - 1 LIMIT 1";
-        Ok(self.readers.query_one_raw(statement(self.backend, sql, vec![])).await?.is_some())
+        let found = self.readers.query_one_raw(statement(self.backend, sql, vec![]));
+        Ok(answered(READ_SILENCE_MAX, found).await?.is_some())
     }
 
     /// Offset of the last committed event, per partition.
@@ -91,7 +95,8 @@ impl Store {
     }
 
     async fn offsets(&self, sql: &str) -> Result<Vec<i64>, FoldError> {
-        let rows = self.readers.query_all_raw(statement(self.backend, sql, vec![])).await?;
+        let rows = self.readers.query_all_raw(statement(self.backend, sql, vec![]));
+        let rows = answered(READ_SILENCE_MAX, rows).await?;
         rows.iter().map(|row| Ok(get(row, "o")?)).collect()
     }
 
@@ -223,12 +228,16 @@ const SQLITE_SUMS: &str = "CREATE TEMP TABLE IF NOT EXISTS fold_sum (item_id tex
 const SQLITE_SHARDS: &str =
     "INSERT INTO item_count_shard (item_id, partition, like_count, dislike_count, applied_offset)
     SELECT item_id, 0, l, d, o FROM temp.fold_sum WHERE true
-    ON CONFLICT (item_id, partition) DO UPDATE SET like_count = like_count + excluded.like_count,
-      dislike_count = dislike_count + excluded.dislike_count, applied_offset = excluded.applied_offset";
+    ON CONFLICT (item_id, partition) DO UPDATE
+      SET like_count = max(min(like_count, 4611686018427387904), -4611686018427387904) + excluded.like_count,
+        dislike_count = max(min(dislike_count, 4611686018427387904), -4611686018427387904) + excluded.dislike_count,
+        applied_offset = excluded.applied_offset";
 const SQLITE_TOTALS: &str = "INSERT INTO item_count (item_id, like_count, dislike_count, version)
     SELECT item_id, l, d, $1 FROM temp.fold_sum WHERE true
-    ON CONFLICT (item_id) DO UPDATE SET like_count = like_count + excluded.like_count,
-      dislike_count = dislike_count + excluded.dislike_count, version = max(version + 1, excluded.version)";
+    ON CONFLICT (item_id) DO UPDATE
+      SET like_count = max(min(like_count, 4611686018427387904), -4611686018427387904) + excluded.like_count,
+        dislike_count = max(min(dislike_count, 4611686018427387904), -4611686018427387904) + excluded.dislike_count,
+        version = max(min(version, 9007199254740990) + 1, excluded.version)";
 const SQLITE_CHECKPOINT: &str = "UPDATE checkpoint SET \"offset\" = max(\"offset\", $1) WHERE partition = 0";
 
 impl Folded {

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use sea_orm::{
-    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, SqliteTransactionMode, Statement,
-    TransactionOptions, TransactionTrait, Value,
+    ConnAcquireErr, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult,
+    SqliteTransactionMode, Statement, TransactionOptions, TransactionTrait, Value,
 };
 
 use tokio::time::timeout;
@@ -39,6 +39,11 @@ mod rows;
 
 pub use connect::StoreSettings;
 
+/// How long a read may be without an answer. The database ends it earlier; this is for a connection that a network left
+/// hanging, which would never say so. Past it the read fails as passing, and the connection is given up.
+const READ_SILENCE_MAX: Duration = Duration::from_secs(16);
+/// The same for a piece of background work: some thousand rows.
+const WORK_SILENCE_MAX: Duration = Duration::from_secs(30);
 /// How long a pool may take to say goodbye to the database.
 const CLOSE_MAX: Duration = Duration::from_secs(2);
 
@@ -103,7 +108,7 @@ impl Store {
     }
 
     async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>> {
-        self.readers.query_all_raw(statement).await.map_err(fault::to_error)
+        answered(READ_SILENCE_MAX, self.readers.query_all_raw(statement)).await.map_err(fault::to_error)
     }
 
     async fn begin_lane(&self) -> Result<DatabaseTransaction, DbErr> {
@@ -144,6 +149,11 @@ impl Store {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
     }
+}
+
+/// Gives up what has no answer in time.
+async fn answered<T>(limit: Duration, work: impl Future<Output = Result<T, DbErr>>) -> Result<T, DbErr> {
+    timeout(limit, work).await.unwrap_or(Err(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout)))
 }
 
 /// SQLite takes its write lock at BEGIN: a transaction that reads first and writes later fails at once when another

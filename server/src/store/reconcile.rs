@@ -4,10 +4,12 @@
 //! folds go on, so the heal only adds it, under the locks of all checkpoints: folds wait for some milliseconds, not for
 //! a count of millions of rows.
 
+use std::time::Duration;
+
 use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr, QueryResult};
 
 use super::rows::{self, Column};
-use super::{Backend, Store, column, fault, statement};
+use super::{Backend, Store, WORK_SILENCE_MAX, answered, column, fault, statement};
 use crate::domain::{ItemId, Micros, UserId};
 use crate::error::{Error, Result};
 
@@ -18,6 +20,8 @@ const REWRITE: &str = include_str!("sql/reconcile_rewrite.sql");
 pub const RANGE_ITEMS_MAX: usize = 1_000;
 /// Reactions after which a range ends, so that ranges cost alike; an item with more is not divided.
 const RANGE_REACTIONS_MAX: i64 = 200_000;
+/// Longest recount: of some hundred million reactions to one item. Past it the connection is taken for dead.
+const RECOUNT_MAX: Duration = Duration::from_secs(600);
 /// How long a rewrite waits for folds that hold checkpoints. Past it the rewrite fails as passing; a stopped process's
 /// locks are freed earlier, by the time-out of its idle transaction.
 const LOCK_WAIT_MAX: &str = "5s";
@@ -84,11 +88,12 @@ impl Store {
         let sql = "SELECT id, CAST(max(n) AS bigint) AS reactions FROM (
                      SELECT id, 0 AS n FROM (SELECT id FROM item WHERE id > $1 ORDER BY id LIMIT $2) AS i
                      UNION ALL SELECT item_id, n FROM (
-                       SELECT item_id, like_count + dislike_count AS n FROM item_count
+                       SELECT item_id, {likes} + {dislikes} AS n FROM item_count
                        WHERE item_id > $1 ORDER BY item_id LIMIT $2) AS c) AS known
                    GROUP BY id ORDER BY id LIMIT $2";
         let limit = i64::try_from(RANGE_ITEMS_MAX).unwrap_or(i64::MAX);
-        let rows = self.read(statement(self.backend, sql, vec![after.into(), limit.into()])).await?;
+        let sql = kept_within_bounds(sql);
+        let rows = self.read(statement(self.backend, &sql, vec![after.into(), limit.into()])).await?;
         let known = rows.iter().map(|row| Ok((column(row, "id")?, column(row, "reactions")?)));
         let known: Vec<(String, i64)> = known.collect::<Result<_>>()?;
         Ok(ItemRange { after: after.to_owned(), up_to: range_end(known) })
@@ -106,7 +111,7 @@ impl Store {
     /// Items of the catalogue.
     pub async fn count_items(&self) -> Result<u64> {
         let count = statement(self.backend, "SELECT count(*) AS items FROM item", vec![]);
-        let rows = self.recounts.query_all_raw(count).await.map_err(fault::to_error)?;
+        let rows = answered(RECOUNT_MAX, self.recounts.query_all_raw(count)).await.map_err(fault::to_error)?;
         let items: i64 = rows.first().map(|row| column(row, "items")).transpose()?.unwrap_or_default();
         Ok(u64::try_from(items).unwrap_or_default())
     }
@@ -139,8 +144,9 @@ impl Store {
                 "cp CROSS JOIN reaction_event e ON e.partition = cp.partition AND e.\"offset\" > cp.\"offset\""
             }
         };
-        let sql = MEASURE.replace("{among}", among).replace("{unfolded}", unfolded);
-        let rows = self.recounts.query_all_raw(statement(self.backend, &sql, values)).await.map_err(fault::to_error)?;
+        let sql = kept_within_bounds(MEASURE).replace("{among}", among).replace("{unfolded}", unfolded);
+        let rows = self.recounts.query_all_raw(statement(self.backend, &sql, values));
+        let rows = answered(RECOUNT_MAX, rows).await.map_err(fault::to_error)?;
         rows.iter().map(measured).collect()
     }
 
@@ -148,7 +154,7 @@ impl Store {
     /// holds all checkpoints. Returns the items that it has written: the others were rewritten by somebody else, or
     /// their shards have become more or fewer since, and are to be measured again.
     pub async fn rewrite_counters(&self, measured: &[Measured]) -> Result<Vec<ItemId>> {
-        self.rewrite(measured).await.map_err(fault::to_error)
+        answered(WORK_SILENCE_MAX, self.rewrite(measured)).await.map_err(fault::to_error)
     }
 
     async fn rewrite(&self, measured: &[Measured]) -> Result<Vec<ItemId>, DbErr> {
@@ -156,7 +162,14 @@ impl Store {
         let written = match self.backend {
             Backend::Postgres => {
                 lock_checkpoints(&transaction).await?;
-                transaction.query_all_raw(rows::over(self.backend, REWRITE, vec![], differences(measured))).await?
+                transaction
+                    .query_all_raw(rows::over(
+                        self.backend,
+                        &kept_within_bounds(REWRITE),
+                        vec![],
+                        differences(measured),
+                    ))
+                    .await?
             }
             Backend::Sqlite => rewrite_sqlite(&transaction, measured).await?,
         };
@@ -178,8 +191,11 @@ async fn lock_checkpoints(transaction: &DatabaseTransaction) -> Result<(), DbErr
 async fn rewrite_sqlite(transaction: &DatabaseTransaction, measured: &[Measured]) -> Result<Vec<QueryResult>, DbErr> {
     let now = Store::sqlite_now();
     transaction.execute_unprepared(SQLITE_REWRITES).await?;
-    transaction.execute_raw(rows::over(Backend::Sqlite, SQLITE_STILL_TRUE, vec![], differences(measured))).await?;
+    transaction
+        .execute_raw(rows::over(Backend::Sqlite, &kept_within_bounds(SQLITE_STILL_TRUE), vec![], differences(measured)))
+        .await?;
     let run = |sql, values| transaction.execute_raw(statement(Backend::Sqlite, sql, values));
+    run(SQLITE_OTHER_SHARDS, vec![]).await?;
     run(SQLITE_SHARDS, vec![]).await?;
     run(SQLITE_TOTALS, vec![(now / 1_000).into(), now.into()]).await?;
     run(SQLITE_CHECKPOINT, vec![]).await?;
@@ -189,10 +205,14 @@ async fn rewrite_sqlite(transaction: &DatabaseTransaction, measured: &[Measured]
 const SQLITE_REWRITES: &str = "CREATE TEMP TABLE IF NOT EXISTS rewrite (item_id text PRIMARY KEY, l bigint, d bigint)
     WITHOUT ROWID; DELETE FROM temp.rewrite;";
 const SQLITE_STILL_TRUE: &str = "INSERT INTO temp.rewrite (item_id, l, d)
-    SELECT x.i, coalesce(s.like_count, 0) + x.l, coalesce(s.dislike_count, 0) + x.d
-    FROM {rows} LEFT JOIN item_count_shard s ON s.item_id = x.i AND s.partition = 0
-      LEFT JOIN item_count c ON c.item_id = x.i
-    WHERE (s.item_id IS NOT NULL) = x.b AND coalesce(c.reconciled_at, 0) = x.t";
+    SELECT x.i, x.l + coalesce((SELECT sum({likes}) FROM item_count_shard s WHERE s.item_id = x.i), 0),
+      x.d + coalesce((SELECT sum({dislikes}) FROM item_count_shard s WHERE s.item_id = x.i), 0)
+    FROM {rows} LEFT JOIN item_count c ON c.item_id = x.i
+    WHERE coalesce(c.reconciled_at, 0) = x.t
+      AND coalesce((SELECT sum(CAST(1 AS bigint) << s.partition) FROM item_count_shard s WHERE s.item_id = x.i), 0) = x.b";
+/// A shard of no partition may have been planted.
+const SQLITE_OTHER_SHARDS: &str = "UPDATE item_count_shard SET like_count = 0, dislike_count = 0
+    WHERE partition <> 0 AND item_id IN (SELECT item_id FROM temp.rewrite)";
 const SQLITE_SHARDS: &str =
     "INSERT INTO item_count_shard (item_id, partition, like_count, dislike_count, applied_offset)
     SELECT item_id, 0, l, d, (SELECT \"offset\" FROM checkpoint WHERE partition = 0) FROM temp.rewrite WHERE true
@@ -201,8 +221,8 @@ const SQLITE_SHARDS: &str =
 const SQLITE_TOTALS: &str = "INSERT INTO item_count (item_id, like_count, dislike_count, version, reconciled_at)
     SELECT item_id, l, d, $1, $2 FROM temp.rewrite WHERE true
     ON CONFLICT (item_id) DO UPDATE SET like_count = excluded.like_count, dislike_count = excluded.dislike_count,
-      version = max(version + 1, excluded.version),
-      reconciled_at = max(coalesce(reconciled_at + 1, 0), excluded.reconciled_at)";
+      version = max(min(version, 9007199254740990) + 1, excluded.version),
+      reconciled_at = max(coalesce(min(reconciled_at, 4611686018427387904) + 1, 0), excluded.reconciled_at)";
 const SQLITE_CHECKPOINT: &str = "UPDATE checkpoint SET base_offset = \"offset\", epoch = epoch + 1
     WHERE EXISTS (SELECT 1 FROM temp.rewrite)";
 
@@ -216,6 +236,18 @@ fn differences(measured: &[Measured]) -> rows::Columns {
         ("b", big(|measured| measured.shard_bits)),
         ("t", big(|measured| measured.healed_at)),
     ]
+}
+
+/// Puts the columns of counts in the place of `{likes}` and `{dislikes}`, those that were spoiled cut to 2^53: sums of them
+/// fit, and a difference is seen. What a heal does not get right of such an item, the next one does.
+fn kept_within_bounds(sql: &str) -> String {
+    let within = |column| {
+        format!(
+            "CASE WHEN {column} BETWEEN -9007199254740992 AND 9007199254740992 THEN {column} \
+             WHEN {column} > 0 THEN 9007199254740992 ELSE -9007199254740992 END"
+        )
+    };
+    sql.replace("{likes}", &within("like_count")).replace("{dislikes}", &within("dislike_count"))
 }
 
 /// Where a range ends that begins with these ids and their reactions; `None` where it takes all there are.

@@ -27,8 +27,10 @@ WITH w  AS (SELECT w.partition, w.o, l.next_offset - 1 AS last, c.base_offset
      m  AS (INSERT INTO item_count_shard (item_id, partition, like_count, dislike_count, applied_offset)
             SELECT item_id, partition, l, d, o FROM f ORDER BY 1, 2
             ON CONFLICT (item_id, partition) DO UPDATE
-              SET like_count = item_count_shard.like_count + excluded.like_count,
-                  dislike_count = item_count_shard.dislike_count + excluded.dislike_count,
+              -- A count that was spoiled must not overflow here, and stop the counter for one item
+              SET like_count = least(greatest(item_count_shard.like_count, -4611686018427387904), 4611686018427387904) + excluded.like_count,
+                  dislike_count = least(greatest(item_count_shard.dislike_count, -4611686018427387904), 4611686018427387904)
+                    + excluded.dislike_count,
                   applied_offset = excluded.applied_offset
               WHERE item_count_shard.applied_offset < excluded.applied_offset
             RETURNING item_id, partition),
@@ -37,9 +39,9 @@ WITH w  AS (SELECT w.partition, w.o, l.next_offset - 1 AS last, c.base_offset
             SELECT f.item_id, sum(f.l), sum(f.d), (extract(epoch FROM clock_timestamp()) * 1000)::bigint
             FROM f GROUP BY 1 ORDER BY 1
             ON CONFLICT (item_id) DO UPDATE
-              SET like_count = item_count.like_count + excluded.like_count,
-                  dislike_count = item_count.dislike_count + excluded.dislike_count,
-                  version = greatest(item_count.version + 1, excluded.version)
+              SET like_count = least(greatest(item_count.like_count, -4611686018427387904), 4611686018427387904) + excluded.like_count,
+                  dislike_count = least(greatest(item_count.dislike_count, -4611686018427387904), 4611686018427387904) + excluded.dislike_count,
+                  version = greatest(least(item_count.version, 9007199254740990) + 1, excluded.version)
             RETURNING item_id),
      c  AS (UPDATE checkpoint c SET "offset" = greatest(c."offset", x.mx)
             FROM x WHERE c.partition = x.partition AND x.mx IS NOT NULL RETURNING 1)
