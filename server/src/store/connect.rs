@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use sea_orm::sqlx::{self, Connection};
 use sea_orm::{ConnectOptions, Database, DatabaseConnection};
+use tokio::time::timeout;
 
 use super::{Backend, Store};
 use crate::error::{Error, ErrorCode, Result};
@@ -15,6 +17,8 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(2);
 const READ_ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a connection may have been idle and still be used without a round trip to see that it lives.
 const IDLE_UNTESTED: Duration = Duration::from_secs(1);
+/// How long a connection that comes back may take to finish what was under way on it; past it, it is cut off.
+const RELEASE_MAX: Duration = Duration::from_secs(2);
 /// How long a lane waits for a lock, so that a stopped process elsewhere cannot hold it up for good.
 const LOCK_TIMEOUT: &str = "1500ms";
 /// How long the database lets a transaction stand idle before it ends it, which frees a stopped process's locks.
@@ -107,7 +111,19 @@ fn options(url: &str, connections: u32) -> ConnectOptions {
         .acquire_timeout(ACQUIRE_TIMEOUT)
         // A connection in use shows by itself that it is broken; one that stood idle may have died unseen.
         .test_before_acquire_if_idle_for(IDLE_UNTESTED)
-        .sqlx_logging(false);
+        .sqlx_logging(false)
+        // The pool itself waits without end for what was under way on a connection that comes back. One that a network
+        // left hanging would never be free again, and a few of them are all there are.
+        .map_sqlx_postgres_pool_opts(|pool| {
+            pool.after_release(|connection, _| {
+                Box::pin(async move {
+                    match timeout(RELEASE_MAX, connection.ping()).await {
+                        Ok(alive) => alive.map(|()| true),
+                        Err(_) => Err(sqlx::Error::PoolTimedOut),
+                    }
+                })
+            })
+        });
     options
 }
 
