@@ -28,6 +28,8 @@ use tokio::task::JoinHandle;
 use crate::reconcile::{command, folder, metric, serve};
 
 const ITEMS: usize = 8;
+/// Clients that tap while counts are healed.
+const PEOPLE: usize = 200;
 /// Between comparing and healing.
 const PAUSE: Duration = Duration::from_millis(20);
 const HEALED: &str = "likewise_counts_healed_total";
@@ -168,7 +170,7 @@ async fn heals_under_load(app: &App, least: Duration, least_heals: u64) {
     let settings = serve(app, &["--reconcile-seconds", "0.1", "--log", "off"]);
     let server = ServerProcess::start_with(folder.path(), &settings, &variables);
     let client = Client::new(app.http(), &server.address);
-    let load = Load::start(&client, 32);
+    let load = Load::start(&client, PEOPLE);
     until_true("every item has counts", SOON, async || load.taps() > 500).await;
     let healers = [Healer::start(store(app).await), Healer::start(store(app).await)];
     let (sql, replays) = (app.sql().await, store(app).await);

@@ -222,7 +222,8 @@ const SQLITE_TOTALS: &str = "INSERT INTO item_count (item_id, like_count, dislik
     SELECT item_id, l, d, $1, $2 FROM temp.rewrite WHERE true
     ON CONFLICT (item_id) DO UPDATE SET like_count = excluded.like_count, dislike_count = excluded.dislike_count,
       version = max(min(version, 9007199254740990) + 1, excluded.version),
-      reconciled_at = max(coalesce(min(reconciled_at, 4611686018427387904) + 1, 0), excluded.reconciled_at)";
+      reconciled_at = CASE WHEN reconciled_at < 4611686018427387904
+        THEN max(reconciled_at + 1, excluded.reconciled_at) ELSE excluded.reconciled_at END";
 const SQLITE_CHECKPOINT: &str = "UPDATE checkpoint SET base_offset = \"offset\", epoch = epoch + 1
     WHERE EXISTS (SELECT 1 FROM temp.rewrite)";
 

@@ -31,8 +31,10 @@ WITH cp AS (SELECT partition, "offset" FROM checkpoint),
             ON CONFLICT (item_id) DO UPDATE
               SET like_count = excluded.like_count, dislike_count = excluded.dislike_count,
                   version = greatest(least(item_count.version, 9007199254740990) + 1, excluded.version),
-                  reconciled_at = greatest(least(item_count.reconciled_at, 4611686018427387904) + 1,
-                                           excluded.reconciled_at)),
+                  -- always another time than before, which is the guard of whoever measured before
+                  reconciled_at = CASE WHEN item_count.reconciled_at < 4611686018427387904
+                    THEN greatest(item_count.reconciled_at + 1, excluded.reconciled_at)
+                    ELSE excluded.reconciled_at END),
      -- Shards that are missing have all their events up to here counted in partition 0's: a replay must not add them.
      b  AS (UPDATE checkpoint SET base_offset = "offset", epoch = epoch + 1 WHERE EXISTS (SELECT 1 FROM ok))
 SELECT item_id FROM ok
