@@ -30,6 +30,8 @@ use crate::reconcile::{command, folder, metric, serve};
 const ITEMS: usize = 8;
 /// Clients that tap while counts are healed.
 const PEOPLE: usize = 200;
+/// Between two drifts, and between two looks of a healer: most of the machine is for the writes.
+const REST: Duration = Duration::from_millis(150);
 /// Between comparing and healing.
 const PAUSE: Duration = Duration::from_millis(20);
 const HEALED: &str = "likewise_counts_healed_total";
@@ -115,7 +117,7 @@ async fn store(app: &App) -> Store {
 }
 
 async fn a_minute_of_heals_under_load_ends_exact(app: &App) {
-    heals_under_load(app, Duration::from_secs(45), 110).await;
+    heals_under_load(app, Duration::from_secs(60), 110).await;
 }
 
 async fn some_heals_under_load_end_exact(app: &App) {
@@ -144,6 +146,7 @@ impl Healer {
                     recounter.heal(found.drifting).await.expect("what is in the way passes");
                     healed.fetch_add(1, Ordering::Relaxed);
                 }
+                outage(REST).await;
             }
             store.close().await;
         });
@@ -160,8 +163,8 @@ impl Healer {
     }
 }
 
-/// A server whose reconciler pauses between comparing and healing, two healers beside it that do the same without a
-/// rest, rebuilds, and stretches folded again. Each round plants a drift, and most times waits for a heal.
+/// A server whose reconciler pauses between comparing and healing, two healers beside it that do the same more often,
+/// rebuilds, and stretches folded again. Each round plants a drift, and most times waits for a heal.
 async fn heals_under_load(app: &App, least: Duration, least_heals: u64) {
     let mut random = seeded::rng("heals_under_load");
     let folder = folder();
@@ -178,20 +181,20 @@ async fn heals_under_load(app: &App, least: Duration, least_heals: u64) {
     let mut rebuild: Option<JoinHandle<_>> = None;
     let heals = || healers.iter().map(Healer::heals).sum::<u64>();
     while load.began.elapsed() < least || heals() < least_heals {
-        let before = heals();
+        // Before it is spoilt: the server's own reconciler may be first, or a rebuild that ends meanwhile.
+        let quiet = rebuild.as_ref().is_none_or(JoinHandle::is_finished);
+        let (before, own) = (heals(), metric(&client, HEALED).await);
         spoil(app, &sql, &mut random).await;
         planted += 1;
         // Anything that passes by itself, such as a lock time-out, is part of the game.
         if let Ok(folded) = replays.fold_again(Claim::Free, random.random_range(1..500), 500).await {
             folded_again += folded.events;
         }
-        let quiet = rebuild.as_ref().is_none_or(JoinHandle::is_finished);
+        outage(REST).await;
         if quiet && planted % 30 == 3 {
             rebuild = Some(command(app, &["rebuild"]));
             rebuilds += 1;
         } else if quiet && random.random_bool(0.7) {
-            // The server's own reconciler may have been first.
-            let own = metric(&client, HEALED).await;
             let healed = async || heals() > before || metric(&client, HEALED).await > own;
             until_true("somebody heals", SOON, healed).await;
         }
