@@ -1,0 +1,48 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+
+import react from '@vitejs/plugin-react';
+import type { Plugin } from 'vite';
+import { defineConfig } from 'vitest/config';
+
+/** Where `npm run dev` finds the server: `likewise serve --demo`. */
+const server = process.env['LIKEWISE_URL'] ?? 'http://127.0.0.1:4000';
+
+/** Writes a `.gz` beside each file that becomes smaller by it, so that the server compresses nothing. */
+function gzipped(): Plugin {
+  return {
+    name: 'gzipped',
+    apply: 'build',
+    writeBundle({ dir = '' }) {
+      for (const name of readdirSync(dir, { recursive: true, encoding: 'utf8' })) {
+        const path = join(dir, name);
+        if (!statSync(path).isFile() || /\.(gz|png|woff2|ttf)$/.test(name)) continue;
+        const text = readFileSync(path);
+        const packed = gzipSync(text, { level: 9 });
+        if (packed.length < text.length) writeFileSync(`${path}.gz`, packed);
+      }
+    },
+  };
+}
+
+export default defineConfig({
+  plugins: [react(), gzipped()],
+  build: {
+    outDir: 'build/pages',
+    emptyOutDir: true,
+    rollupOptions: { input: ['index.html', 'graphiql.html'] },
+    // The content security policy lets no data: through but images.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+  worker: { format: 'es' },
+  server: {
+    proxy: {
+      '/graphql': { target: server, ws: true },
+      '/dev': server,
+      '/schema.graphql': server,
+    },
+  },
+  test: { environment: 'jsdom', include: ['src/**/*.test.{ts,tsx}'] },
+});
