@@ -7,7 +7,7 @@ import type { Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
 
 /** Where `npm run dev` finds the server: `likewise serve --demo`. */
-const server = process.env['LIKEWISE_URL'] ?? 'http://127.0.0.1:4000';
+const server = process.env.LIKEWISE_URL ?? 'http://127.0.0.1:4000';
 
 /** Writes a `.gz` beside each file that becomes smaller by it, so that the server compresses nothing. */
 function gzipped(): Plugin {

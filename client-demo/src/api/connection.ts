@@ -1,0 +1,112 @@
+// The viewer's WebSocket: made when something is watched, kept alive, remade, and honest about its state.
+
+import { createClient, type Client as SocketClient } from 'graphql-ws';
+import { useSyncExternalStore } from 'react';
+
+import { backoff, onReturn, pause } from '../like/pause';
+import type { Session } from './session';
+
+export type ConnectionState = 'connecting' | 'live' | 'reconnecting' | 'offline';
+
+/** Between two pings of a quiet socket. */
+const KEEP_ALIVE_MS = 10_000;
+/** A socket that does not answer a ping in this time is dead, whatever the browser thinks. */
+const PONG_MS = 2_000;
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 8_000;
+
+export class Connection {
+  readonly socket: SocketClient;
+  private link: 'connecting' | 'live' | 'reconnecting' = 'connecting';
+  private open: WebSocket | null = null;
+  private silence: ReturnType<typeof setTimeout> | undefined;
+  private readonly listeners = new Set<() => void>();
+  private readonly stopListening: (() => void)[] = [];
+
+  constructor(url: string, session: Session) {
+    this.socket = createClient({
+      url,
+      connectionParams: async () => {
+        const token = await session.token();
+        return token === null ? undefined : { token };
+      },
+      keepAlive: KEEP_ALIVE_MS,
+      retryAttempts: Number.POSITIVE_INFINITY,
+      retryWait: (retries) => pause(backoff(retries + 1, FIRST_PAUSE_MS, LONGEST_PAUSE_MS)),
+      shouldRetry: () => true,
+      on: {
+        connecting: (isRetry) => this.move(isRetry ? 'reconnecting' : this.link),
+        connected: (socket) => {
+          this.open = socket as WebSocket;
+          this.move('live');
+        },
+        ping: (received) => {
+          if (!received) this.expectPong();
+        },
+        pong: (received) => {
+          if (received) clearTimeout(this.silence);
+        },
+        closed: (event) => {
+          clearTimeout(this.silence);
+          this.open = null;
+          // The token has ended, or the server's demo began anew.
+          if ((event as CloseEvent).code === 4403) session.refused();
+          this.move(this.link === 'live' ? 'reconnecting' : this.link);
+        },
+      },
+    });
+    this.stopListening.push(
+      // A page that was asleep cannot trust its socket.
+      onReturn(() => this.check()),
+      heard('online', () => this.tell()),
+      heard('offline', () => this.tell()),
+    );
+  }
+
+  state(): ConnectionState {
+    return navigator.onLine ? this.link : 'offline';
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  close(): void {
+    for (const stop of this.stopListening) stop();
+    clearTimeout(this.silence);
+    void this.socket.dispose();
+  }
+
+  private check(): void {
+    if (this.open?.readyState !== WebSocket.OPEN) return;
+    this.open.send(JSON.stringify({ type: 'ping' }));
+    this.expectPong();
+  }
+
+  private expectPong(): void {
+    clearTimeout(this.silence);
+    this.silence = setTimeout(() => this.socket.terminate(), PONG_MS);
+  }
+
+  private move(link: Connection['link']): void {
+    this.link = link;
+    this.tell();
+  }
+
+  private tell(): void {
+    for (const listener of this.listeners) listener();
+  }
+}
+
+export function useConnection(connection: Connection): ConnectionState {
+  return useSyncExternalStore(
+    (changed) => connection.subscribe(changed),
+    () => connection.state(),
+  );
+}
+
+function heard(name: 'online' | 'offline', listener: () => void): () => void {
+  addEventListener(name, listener);
+  return () => removeEventListener(name, listener);
+}

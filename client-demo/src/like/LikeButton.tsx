@@ -1,0 +1,31 @@
+// A like button: a real button that is pressed or not, with its number beside the heart.
+
+import { useId } from 'react';
+
+import { useLike } from './useLike';
+
+const HEART = 'M12 20.6 4.5 13.2a5 5 0 0 1 0-7.1 5 5 0 0 1 7.1 0l.4.4.4-.4a5 5 0 0 1 7.1 0 5 5 0 0 1 0 7.1Z';
+
+/** `label` names the item, as in “Like Chess”. */
+export function LikeButton({ itemId, label }: { itemId: string; label: string }) {
+  const { liked, count, phase, tap } = useLike(itemId);
+  const numberId = useId();
+  return (
+    <button
+      type="button"
+      className="like-button"
+      aria-pressed={liked}
+      aria-label={`Like ${label}`}
+      aria-describedby={numberId}
+      data-phase={phase}
+      onClick={tap}
+    >
+      <svg className="like-heart" viewBox="0 0 24 24" width="24" height="24" aria-hidden="true">
+        <path d={HEART} />
+      </svg>
+      <span id={numberId} className="like-count" data-count>
+        {count === null ? '–' : count.toLocaleString('en')}
+      </span>
+    </button>
+  );
+}

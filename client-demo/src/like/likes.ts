@@ -1,0 +1,249 @@
+// The like state of one viewer's items: the newest that is known of each, and what the viewer wants.
+
+import type { Client, Exchange, OperationResult } from '@urql/core';
+import { map, pipe } from 'wonka';
+
+import { newWish, type Outcome, send, type Wish } from './call';
+import { takeItems } from './items';
+import { type ItemLikes, newest, withHeart } from './newest';
+import { Watcher } from './watcher';
+
+/** What a button shows of an item. */
+export interface LikeState {
+  /** Whether the heart is filled: what the viewer wants, from the moment of the tap. */
+  readonly liked: boolean;
+  /** Likes to show, the viewer's own wish in it; null until first known. */
+  readonly count: number | null;
+  /** Friends of the viewer who like the item, at most two. */
+  readonly friends: readonly { readonly id: string; readonly name: string | null }[];
+  /** The N of “Liked by you, Ana, Ben and N others”. */
+  readonly othersCount: number;
+  /** `sending`: a wish is on its way. `waiting`: the network is away, and the last wish is sent when it is back. */
+  readonly phase: 'loading' | 'settled' | 'sending' | 'waiting';
+  /** Why the last wish was undone; null after the next tap. */
+  readonly problem: string | null;
+  /** The count may lag by more than a few seconds. */
+  readonly stale: boolean;
+  /** Every like before this instant is in the count (RFC 3339). */
+  readonly countAsOf: string | null;
+}
+
+/** A state of an item that the server pushed. */
+export interface Push {
+  /** `performance.now()` at its arrival. */
+  readonly at: number;
+  readonly count: number;
+  readonly countAsOf: string;
+}
+
+export interface LikesOptions {
+  /** Whether there is a viewer. */
+  readonly signedIn: boolean;
+  /** Called when somebody taps who is not signed in. */
+  readonly askToSignIn?: () => void;
+}
+
+interface Entry {
+  known: ItemLikes | undefined;
+  /** What the viewer wants last, until the server has it. */
+  wish: Wish | null;
+  /** Whether a call is under way: there is one at a time for each item. */
+  calling: boolean;
+  offline: boolean;
+  problem: string | null;
+  shown: LikeState;
+  readonly listeners: Set<() => void>;
+  readonly pushed: Set<(push: Push) => void>;
+}
+
+const UNKNOWN: LikeState = {
+  liked: false,
+  count: null,
+  friends: [],
+  othersCount: 0,
+  phase: 'loading',
+  problem: null,
+  stale: false,
+  countAsOf: null,
+};
+
+/** One for each viewer, beside the viewer's client: `exchange` goes right after the cache. */
+export class Likes {
+  private readonly entries = new Map<string, Entry>();
+  private client: Client | undefined;
+  private readonly watcher = new Watcher(
+    () => this.ready(),
+    (itemId) => this.entries.get(itemId)?.known !== undefined,
+  );
+
+  constructor(private readonly options: LikesOptions) {}
+
+  /** Lets only the newest of each item through to the cache, from whatever query, answer or push it comes. */
+  readonly exchange: Exchange = ({ client, forward }) => {
+    this.client = client;
+    return (operations) =>
+      pipe(
+        forward(operations),
+        map((result: OperationResult) => {
+          if (result.data == null) return result;
+          const isPush = result.operation.kind === 'subscription';
+          return { ...result, data: takeItems(result.data, (item) => this.take(item, isPush)) };
+        }),
+      );
+  };
+
+  /** What to show of an item: the same object until something changes. */
+  state(itemId: string): LikeState {
+    return this.entries.get(itemId)?.shown ?? UNKNOWN;
+  }
+
+  /** Watches an item, live, until the returned function is called. */
+  subscribe(itemId: string, listener: () => void): () => void {
+    const entry = this.entry(itemId);
+    const unwatch = this.watcher.watch(itemId);
+    entry.listeners.add(listener);
+    return () => {
+      entry.listeners.delete(listener);
+      unwatch();
+    };
+  }
+
+  /** Hears each push of an item that is watched. */
+  onPush(itemId: string, listener: (push: Push) => void): () => void {
+    const entry = this.entry(itemId);
+    entry.pushed.add(listener);
+    return () => entry.pushed.delete(listener);
+  }
+
+  /** The viewer taps the heart: wants what is not shown. */
+  tap(itemId: string): void {
+    if (!this.options.signedIn) {
+      this.options.askToSignIn?.();
+      return;
+    }
+    const entry = this.entry(itemId);
+    entry.wish = newWish(!entry.shown.liked);
+    entry.problem = null;
+    this.show(entry);
+    void this.carryOut(itemId, entry);
+  }
+
+  dismissProblem(itemId: string): void {
+    const entry = this.entry(itemId);
+    entry.problem = null;
+    this.show(entry);
+  }
+
+  /** Ends all watching. */
+  close(): void {
+    this.watcher.close();
+  }
+
+  private ready(): Client {
+    if (this.client === undefined) throw new Error('Likes.exchange must be one of the exchanges of a client');
+    return this.client;
+  }
+
+  /** Sends wishes, one after the other, until the server has the last one. */
+  private async carryOut(itemId: string, entry: Entry): Promise<void> {
+    if (entry.calling) return;
+    entry.calling = true;
+    while (entry.wish !== null) {
+      const wish = entry.wish;
+      // Taps that came during a call may have led back to where it left the heart.
+      if (entry.known?.likedByMe === wish.liked && wish.sentAt === null) {
+        entry.wish = null;
+        break;
+      }
+      const outcome = await send(
+        this.ready(),
+        itemId,
+        wish,
+        () => entry.wish === wish,
+        (offline) => {
+          entry.offline = offline;
+          this.show(entry);
+        },
+      );
+      this.settle(itemId, entry, wish, outcome);
+    }
+    entry.calling = false;
+    this.show(entry);
+  }
+
+  private settle(itemId: string, entry: Entry, wish: Wish, outcome: Outcome): void {
+    if (outcome.is === 'superseded') return;
+    // Where it is not known whether the last call arrived, none can follow it: every wish is given up, and what became
+    // of them is read.
+    if (entry.wish === wish || outcome.is === 'given-up') entry.wish = null;
+    if (outcome.is !== 'answered') {
+      entry.problem = problemText(wish, outcome.is === 'refused' ? outcome.code : 'NETWORK');
+    }
+    // Undone, or overtaken by the viewer's other device: what is shown now had better be the present.
+    if (entry.known?.likedByMe !== wish.liked) this.watcher.refresh([itemId]);
+    this.show(entry);
+  }
+
+  private take(answer: ItemLikes, isPush: boolean): ItemLikes {
+    const entry = this.entry(answer.id);
+    const before = entry.known;
+    entry.known = newest(before, answer);
+    if (entry.known !== before) this.show(entry);
+    if (isPush) {
+      const push = { at: performance.now(), count: entry.known.likeCount, countAsOf: entry.known.countAsOf };
+      for (const listener of entry.pushed) listener(push);
+    }
+    return entry.known;
+  }
+
+  private show(entry: Entry): void {
+    const { known, wish } = entry;
+    const liked = wish?.liked ?? known?.likedByMe ?? false;
+    entry.shown = {
+      liked,
+      count: known === undefined ? null : wish === null ? known.likeCount : withHeart(known, liked),
+      friends: known?.friendLikers?.users ?? [],
+      othersCount: known?.friendLikers?.othersCount ?? known?.likeCount ?? 0,
+      phase: entry.offline ? 'waiting' : wish !== null ? 'sending' : known === undefined ? 'loading' : 'settled',
+      problem: entry.problem,
+      stale: known?.countFreshness === 'STALE',
+      countAsOf: known?.countAsOf ?? null,
+    };
+    for (const listener of entry.listeners) listener();
+  }
+
+  private entry(itemId: string): Entry {
+    let entry = this.entries.get(itemId);
+    if (entry === undefined) {
+      entry = {
+        known: undefined,
+        wish: null,
+        calling: false,
+        offline: false,
+        problem: null,
+        shown: UNKNOWN,
+        listeners: new Set(),
+        pushed: new Set(),
+      };
+      this.entries.set(itemId, entry);
+    }
+    return entry;
+  }
+}
+
+function problemText(wish: Wish, code: string): string {
+  const what = wish.liked ? 'Your like' : 'Taking your like back';
+  switch (code) {
+    case 'ITEM_CLOSED':
+      return 'This takes no new likes.';
+    case 'ITEM_NOT_FOUND':
+      return 'This no longer exists.';
+    case 'UNAUTHENTICATED':
+    case 'FORBIDDEN':
+      return `${what} was not accepted. Please sign in again.`;
+    case 'NETWORK':
+      return `${what} could not be sent. Please try again.`;
+    default:
+      return `${what} was not accepted.`;
+  }
+}
