@@ -36,6 +36,9 @@ const keys = {
   ReactionPayload: embedded,
 };
 
+/** No request is waited for longer. */
+const REQUEST_MS = 10_000;
+
 export function createViewerClient({ user, askToSignIn }: ViewerOptions): ViewerClient {
   const session = new Session(user);
   const likes = new Likes({ signedIn: user !== null, ...(askToSignIn && { askToSignIn }) });
@@ -43,7 +46,7 @@ export function createViewerClient({ user, askToSignIn }: ViewerOptions): Viewer
   const client = createClient({
     url: '/graphql',
     preferGetMethod: false,
-    fetch: authorised(session),
+    fetch: bounded(authorised(session)),
     exchanges: [
       cacheExchange({ keys }),
       likes.exchange,
@@ -68,5 +71,12 @@ export function createViewerClient({ user, askToSignIn }: ViewerOptions): Viewer
       likes.close();
       connection.close();
     },
+  };
+}
+
+function bounded(fetcher: typeof fetch): typeof fetch {
+  return (input, init) => {
+    const signals = [AbortSignal.timeout(REQUEST_MS), ...(init?.signal ? [init.signal] : [])];
+    return fetcher(input, { ...init, signal: AbortSignal.any(signals) });
   };
 }

@@ -74,7 +74,10 @@ export async function send(
   }
 }
 
-/** One try. Null where it was answered with data. */
+/**
+ * One try. Null where it was answered with data. A try that took too long is no longer waited for; its request goes on until
+ * the client's `fetch` ends it, since a mutation cannot be taken back.
+ */
 function once(client: Client, itemId: string, wish: Wish): Promise<CombinedError | null> {
   return new Promise((resolve) => {
     const silence = setTimeout(() => {
