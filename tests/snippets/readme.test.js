@@ -222,6 +222,14 @@ describe.each(['urql.jsx', 'apollo.jsx', 'relay.jsx'])('%s', (name) => {
   });
 });
 
+test('relay.jsx keeps an item apart from a user of the same id', async () => {
+  const { App, environment } = await import('./pasted/relay.jsx');
+  page = await openPage(App);
+  await page.shows({ idle: true });
+  const records = environment.getStore().getSource();
+  expect(records.get('Item:photo:sunrise')).toMatchObject({ id: 'photo:sunrise' });
+});
+
 describe('Use it', () => {
   const section = blocksOf('Use it');
   const of = (language) => section.filter((block) => block.language === language);
