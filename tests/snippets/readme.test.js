@@ -172,8 +172,8 @@ describe.each(['urql.jsx', 'apollo.jsx', 'relay.jsx'])('%s', (name) => {
     await page.shows({ liked: false, count: count + 1 });
   });
 
-  test('fills the heart before the answer, and takes it back with the next tap', async () => {
-    const open = holdAnswers(network);
+  test('fills the heart before the tap arrives, and takes it back with the next tap', async () => {
+    const open = holdRequests(network);
     page.tap();
     await page.shows({ liked: true, count: count + 1, idle: false });
     open();

@@ -5,7 +5,7 @@ import { WebSocket } from 'ws';
 const written = '127.0.0.1:4000';
 
 /**
- * Until `close`, `fetch` and `WebSocket` reach `host`. `around`, when set, stands between: it is given each request for
+ * Until `close`, `fetch` and `WebSocket` reach `host`. `around`, when set, stands between: it is given each POST of
  * GraphQL and the `fetch` that sends it.
  */
 export function openNetwork(host) {
@@ -26,7 +26,7 @@ export function openNetwork(host) {
   };
   vi.stubGlobal('fetch', (url, init) => {
     const go = () => fetch(there(url), init);
-    return network.around && url.endsWith('/graphql') ? network.around(JSON.parse(init.body), go) : go();
+    return network.around && init.body && url.endsWith('/graphql') ? network.around(JSON.parse(init.body), go) : go();
   });
   vi.stubGlobal(
     'WebSocket',

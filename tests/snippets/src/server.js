@@ -1,16 +1,17 @@
 // A demo server of its own for each test, on a free port and a new SQLite file, and what another person does on it.
 import { execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 
 // As it is before a test puts the page's in its place.
 const { fetch } = globalThis;
 
 const target = process.env.CARGO_TARGET_DIR ?? join(import.meta.dirname, '../../../target');
-export const binary = process.env.LIKEWISE_TEST_BINARY ?? join(target, 'debug/likewise');
+export const binary = resolve(process.env.LIKEWISE_TEST_BINARY ?? join(target, 'debug/likewise'));
 
 /** Everything that a server or a shell needs, and nothing of the settings of who runs the tests. */
 export function environment(more) {
@@ -27,7 +28,7 @@ export async function startDemo() {
   const { folder, remove } = newFolder();
   const env = environment({ LIKEWISE_JWT_SECRET: randomBytes(32).toString('hex') });
   const server = spawn(binary, ['serve', '--demo', '--listen', '127.0.0.1:0'], { cwd: folder, env });
-  const ended = new Promise((resolve) => server.once('close', resolve));
+  const ended = once(server, 'close');
   const host = await listening(server);
 
   const token = (args) => execFileSync(binary, ['token', ...args], { env, encoding: 'utf8' }).trim();
@@ -45,17 +46,17 @@ export async function startDemo() {
 
 /** The `host:port` that the server says it serves, wherever in its output that stands. */
 function listening(server) {
-  return new Promise((resolve, reject) => {
+  return new Promise((found, failed) => {
     const said = [];
     const hear = (line) => {
       said.push(line);
       const address = line.match(/serving address=(\S+)/)?.[1];
-      if (address) resolve(address);
+      if (address) found(address);
     };
     createInterface(server.stdout).on('line', hear);
     createInterface(server.stderr).on('line', hear);
-    server.once('error', reject);
-    server.once('close', (code) => reject(new Error(`The server ended with ${code}:\n${said.join('\n')}`)));
+    server.once('error', failed);
+    server.once('close', (code) => failed(new Error(`The server ended with ${code}:\n${said.join('\n')}`)));
   });
 }
 

@@ -1,5 +1,6 @@
 // Runs shell blocks of the README as one script, in an empty folder, with the address of the README leading to `host`.
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -12,9 +13,8 @@ export async function runShell(blocks, host, settings = {}) {
   mkdirSync(join(folder, 'bin'));
   symlinkSync(binary, join(folder, 'bin/likewise'));
   writeFileSync(join(folder, '.curlrc'), `connect-to = "127.0.0.1:4000:${host}"\n`);
-  const script = ["trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT", ...blocks.map(({ code }) => code)].join(
-    '\necho\n',
-  );
+  const stopServers = "trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT";
+  const script = [stopServers, ...blocks.map(({ code }) => code)].join('\necho\n');
   const { PATH } = process.env;
   const env = environment({ PATH: `${join(folder, 'bin')}:${PATH}`, CURL_HOME: folder, ...settings });
   const shell = spawn('bash', ['-eu', '-c', script], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -26,7 +26,7 @@ export async function runShell(blocks, host, settings = {}) {
   shell.stderr.on('data', (text) => {
     complaints += text;
   });
-  const code = await new Promise((resolve) => shell.once('close', resolve));
+  const [code] = await once(shell, 'close');
   remove();
   if (code !== 0) throw new Error(`The shell ended with ${code}:\n${printed}\n${complaints}`);
   const lines = printed.replaceAll('}{', '}\n{').split('\n');
@@ -36,8 +36,8 @@ export async function runShell(blocks, host, settings = {}) {
 /** An address that nobody listened on a moment ago, for a server that must know its port before it starts. */
 export async function freeHost() {
   const server = createServer();
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address();
-  await new Promise((resolve) => server.close(resolve));
+  await once(server.close(), 'close');
   return `127.0.0.1:${port}`;
 }
