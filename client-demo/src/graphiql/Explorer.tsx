@@ -1,0 +1,30 @@
+import { GraphiQL } from 'graphiql';
+
+import { examples } from './examples';
+import { createFetcher } from './fetcher';
+import { SystemTheme } from './SystemTheme';
+
+const fetcher = createFetcher('/graphql');
+
+/** Nothing is added to GraphiQL's plugins: its history would keep the headers, and with them tokens, in local storage. */
+const plugins: [] = [];
+
+export function Explorer({ headers }: { headers: string }) {
+  return (
+    <GraphiQL
+      fetcher={fetcher}
+      defaultTabs={examples(crypto.getRandomValues(new Uint32Array(1)).join())}
+      defaultHeaders={headers}
+      shouldPersistHeaders={false}
+      defaultEditorToolsVisibility="headers"
+      plugins={plugins}
+    >
+      <GraphiQL.Logo>
+        <a className="graphiql-logo-link" href="/">
+          Likewise demo
+        </a>
+      </GraphiQL.Logo>
+      <SystemTheme />
+    </GraphiQL>
+  );
+}

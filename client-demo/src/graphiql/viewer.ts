@@ -1,0 +1,35 @@
+import { Session } from '../api/session';
+
+/** Where the demo page keeps the person it was last used as. */
+const VIEWER_KEY = 'likewise.viewer';
+
+/**
+ * The first text of the headers tab: a fresh token where the server hands them out, else how to get one.
+ *
+ * The tab takes JSON with comments. Tokens last an hour, so they are asked for anew with each page and never stored.
+ */
+export async function viewerHeaders(): Promise<string> {
+  const user = localStorage.getItem(VIEWER_KEY) || 'ana';
+  const token = await demoToken(user);
+  if (token === null) {
+    return `{
+  // You are anonymous. To be somebody, put in what
+  // \`likewise token --user ana\` prints:
+  // "authorization": "Bearer …"
+}`;
+  }
+  return `{
+  // You are ${user}, for an hour.
+  // Reload the page for a new token.
+  "authorization": "Bearer ${token}"
+}`;
+}
+
+/** Null where the server is no demo, or cannot be asked: reading works without a token as well. */
+async function demoToken(user: string): Promise<string | null> {
+  try {
+    return await new Session(user).token();
+  } catch {
+    return null;
+  }
+}
