@@ -1,4 +1,5 @@
-// A like button: a real button that is pressed or not, with its number beside the heart.
+// A like button: a real button that is pressed or not, and its number beside it. The number stands outside the button, whose
+// name would otherwise have to change with it, or to leave out what is seen on it.
 
 import { useId } from 'react';
 
@@ -11,21 +12,23 @@ export function LikeButton({ itemId, label }: { itemId: string; label: string })
   const { liked, count, phase, tap } = useLike(itemId);
   const numberId = useId();
   return (
-    <button
-      type="button"
-      className="like-button"
-      aria-pressed={liked}
-      aria-label={`Like ${label}`}
-      aria-describedby={numberId}
-      data-phase={phase}
-      onClick={tap}
-    >
-      <svg className="like-heart" viewBox="0 0 24 24" width="24" height="24" aria-hidden="true">
-        <path d={HEART} />
-      </svg>
+    <span className="like">
+      <button
+        type="button"
+        className="like-button"
+        aria-pressed={liked}
+        aria-label={`Like ${label}`}
+        aria-describedby={numberId}
+        data-phase={phase}
+        onClick={tap}
+      >
+        <svg className="like-heart" viewBox="0 0 24 24" width="24" height="24" aria-hidden="true">
+          <path d={HEART} />
+        </svg>
+      </button>
       <span id={numberId} className="like-count" data-count>
         {count === null ? '–' : count.toLocaleString('en')}
       </span>
-    </button>
+    </span>
   );
 }

@@ -1,0 +1,51 @@
+import { itemOf } from '../catalogue';
+import { grouped } from '../feed/likeLine';
+import { usePane } from '../pane/PaneContext';
+import { type BurstState, cancelBurst, LIKES, startBurst, useBurst } from './bursts';
+
+/** “Send a burst”, how far it is, and what became of it. */
+export function BurstPanel({ itemId }: { itemId: string }) {
+  const burst = useBurst();
+  const { announce } = usePane();
+  const sending = burst !== null && burst.millis === null;
+  const own = burst?.itemId === itemId ? burst : null;
+
+  const start = async () => {
+    const over = await startBurst(itemId);
+    if (over) announce(summary(over));
+  };
+
+  return (
+    <section className="burst panel">
+      <div>
+        <h3>A rush of likes</h3>
+        <p className="muted">{LIKES} people who do not exist like this, as fast as they can. Keep tapping meanwhile.</p>
+      </div>
+      {sending ? (
+        <button type="button" className="button" onClick={cancelBurst}>
+          Cancel
+        </button>
+      ) : (
+        <button type="button" className="button primary" onClick={() => void start()}>
+          Send a burst
+        </button>
+      )}
+      {sending && (
+        <label className="burst-progress">
+          <progress max={LIKES} value={burst.done + burst.failed} />
+          <span>
+            {own ? '' : `${itemOf(burst.itemId).title}: `}
+            {grouped(burst.done + burst.failed)} of {LIKES}
+          </span>
+        </label>
+      )}
+      {own && !sending && <p className="burst-summary">{summary(own)}</p>}
+    </section>
+  );
+}
+
+function summary({ done, failed, reason, millis, cancelled }: BurstState): string {
+  const likes = `${grouped(done)} ${done === 1 ? 'like' : 'likes'} in ${((millis ?? 0) / 1000).toFixed(1)} s`;
+  const failures = failed > 0 ? `, ${grouped(failed)} failed: ${reason}` : '';
+  return `${likes}${cancelled ? ', then cancelled' : ''}${failures}`;
+}

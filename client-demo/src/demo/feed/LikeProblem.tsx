@@ -1,0 +1,30 @@
+import { useEffect } from 'react';
+
+import { useLike } from '../../like/useLike';
+import { usePane } from '../pane/PaneContext';
+
+/** What became of the viewer's own wish, where it is not simply done: undone and why, or waiting for the network. */
+export function LikeProblem({ itemId, title }: { itemId: string; title: string }) {
+  const { problem, phase, dismissProblem } = useLike(itemId);
+  const { announce } = usePane();
+  const waiting = phase === 'waiting' ? 'You are offline. This is sent as soon as you are back.' : null;
+  const message = problem ?? waiting;
+
+  useEffect(() => {
+    if (message) announce(`${title}: ${message}`);
+  }, [message, title, announce]);
+
+  if (!message) return null;
+  return (
+    <div className="notice" data-problem={problem === null ? 'waiting' : 'undone'}>
+      <span>{message}</span>
+      {problem !== null && (
+        <button type="button" className="icon-button" aria-label="Dismiss" onClick={dismissProblem}>
+          <svg viewBox="0 0 20 20" width="16" height="16" aria-hidden="true" stroke="currentColor" strokeWidth="1.8">
+            <path d="M5 5l10 10M15 5L5 15" />
+          </svg>
+        </button>
+      )}
+    </div>
+  );
+}

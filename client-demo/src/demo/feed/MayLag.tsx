@@ -1,0 +1,17 @@
+import { useConnection } from '../../api/connection';
+import { useLike } from '../../like/useLike';
+import { usePane } from '../pane/PaneContext';
+
+/** Says so where a count may be behind: the server says it is stale, or no push can arrive. */
+export function MayLag({ itemId }: { itemId: string }) {
+  const { stale, count } = useLike(itemId);
+  const { connection } = usePane();
+  const state = useConnection(connection);
+  const lost = state === 'offline' || state === 'reconnecting';
+  if (count === null || !(stale || lost)) return null;
+  return (
+    <span className="may-lag" title="The count may be behind what has happened">
+      may lag
+    </span>
+  );
+}

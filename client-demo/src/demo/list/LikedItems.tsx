@@ -1,0 +1,59 @@
+import { useCallback } from 'react';
+import { useClient } from 'urql';
+
+import { MyLikedItemsDocument } from '../../graphql/generated';
+import { itemOf } from '../catalogue';
+import { Card } from '../feed/Card';
+import { usePane } from '../pane/PaneContext';
+import { ListEnd } from './ListEnd';
+import { useEndless } from './useEndless';
+
+const PAGE = 20;
+
+/** What the viewer likes, newest first. What is unliked here stays until the list is read again, to be liked anew. */
+export function LikedItems() {
+  const { viewer, askToSignIn } = usePane();
+  return (
+    <div className="view">
+      <h2 tabIndex={-1}>My likes</h2>
+      {viewer === null ? (
+        <p className="empty">
+          Nobody is signed in.{' '}
+          <button type="button" className="link" onClick={askToSignIn}>
+            Choose a person
+          </button>
+        </p>
+      ) : (
+        <LikedCards />
+      )}
+    </div>
+  );
+}
+
+function LikedCards() {
+  const client = useClient();
+  const load = useCallback(
+    async (after: string | null) => {
+      const variables = { first: PAGE, after };
+      const { data, error } = await client.query(MyLikedItemsDocument, variables, { requestPolicy: 'network-only' });
+      if (!data?.viewer?.likedItems) throw error ?? new Error('no answer');
+      const { edges, pageInfo } = data.viewer.likedItems;
+      const rows = edges.map(({ cursor, node }) => ({ cursor, item: itemOf(node.id) }));
+      return { rows, next: pageInfo.hasNextPage ? pageInfo.endCursor : null };
+    },
+    [client],
+  );
+  const list = useEndless(load);
+  return (
+    <>
+      <ul className="cards">
+        {list.rows.map(({ cursor, item }) => (
+          <li key={cursor}>
+            <Card item={item} />
+          </li>
+        ))}
+      </ul>
+      <ListEnd list={list} empty="Nothing yet. Tap a heart in the feed." />
+    </>
+  );
+}

@@ -1,0 +1,83 @@
+// @vitest-environment node
+import { expect, it } from 'vitest';
+
+import { Endless, type Page } from './endless';
+
+/** The numbers from 1 on, three to a page; `answer` lets a test hold a page back or refuse it. */
+function numbers(last: number, answer: (page: Page<number>) => Promise<Page<number>> = async (page) => page) {
+  const asked: (string | null)[] = [];
+  const list = new Endless<number>((after) => {
+    asked.push(after);
+    const start = Number(after ?? 0);
+    const end = Math.min(start + 3, last);
+    const rows = Array.from({ length: end - start }, (_, n) => start + n + 1);
+    return answer({ rows, next: end < last ? String(end) : null });
+  });
+  return { list, asked };
+}
+
+it('grows by a page at a time until its end', async () => {
+  const { list, asked } = numbers(7);
+  await list.restart();
+  expect(list.state()).toEqual({ rows: [1, 2, 3], phase: 'more', problem: null });
+  await list.more();
+  await list.more();
+  expect(list.state()).toEqual({ rows: [1, 2, 3, 4, 5, 6, 7], phase: 'over', problem: null });
+  await list.more();
+  expect(asked).toEqual([null, '3', '6']);
+});
+
+it('is over at once where there is nothing', async () => {
+  const { list } = numbers(0);
+  await list.restart();
+  expect(list.state()).toEqual({ rows: [], phase: 'over', problem: null });
+});
+
+it('asks for a page once, however often the end comes into sight', async () => {
+  const { list, asked } = numbers(7);
+  await list.restart();
+  await Promise.all([list.more(), list.more(), list.more()]);
+  expect(list.state().rows).toEqual([1, 2, 3, 4, 5, 6]);
+  expect(asked).toEqual([null, '3']);
+});
+
+it('says why a page did not come, keeps the rows, and asks for the same page again', async () => {
+  let refuse = false;
+  const { list, asked } = numbers(7, async (page) => {
+    if (refuse) throw new Error('the store is away');
+    return page;
+  });
+  await list.restart();
+  refuse = true;
+  await list.more();
+  expect(list.state()).toEqual({ rows: [1, 2, 3], phase: 'failed', problem: 'the store is away' });
+  refuse = false;
+  await list.more();
+  expect(list.state()).toEqual({ rows: [1, 2, 3, 4, 5, 6], phase: 'more', problem: null });
+  expect(asked).toEqual([null, '3', '3']);
+});
+
+it('drops a page that was asked for before a restart', async () => {
+  const held: (() => void)[] = [];
+  let hold = false;
+  const { list } = numbers(7, (page) =>
+    hold ? new Promise((resolve) => held.push(() => resolve(page))) : Promise.resolve(page),
+  );
+  await list.restart();
+  hold = true;
+  const late = list.more();
+  hold = false;
+  await list.restart();
+  held[0]?.();
+  await late;
+  expect(list.state()).toEqual({ rows: [1, 2, 3], phase: 'more', problem: null });
+});
+
+it('keeps its rows in sight while it starts anew', async () => {
+  const { list } = numbers(4);
+  await list.restart();
+  const seen: number[] = [];
+  list.subscribe(() => seen.push(list.state().rows.length));
+  await list.restart();
+  expect(seen).toEqual([3, 3]);
+});

@@ -1,0 +1,63 @@
+// A list that grows by a page at a time, newest first, as far as somebody scrolls.
+
+export interface Page<Row> {
+  readonly rows: readonly Row[];
+  /** Where the next page begins; null where this is the last. */
+  readonly next: string | null;
+}
+
+export interface EndlessState<Row> {
+  readonly rows: readonly Row[];
+  readonly phase: 'loading' | 'more' | 'failed' | 'over';
+  /** Why the last page did not come. */
+  readonly problem: string | null;
+}
+
+export class Endless<Row> {
+  private shown: EndlessState<Row> = { rows: [], phase: 'loading', problem: null };
+  private next: string | null = null;
+  /** Grows with each restart, so that a page which was asked for before it is dropped. */
+  private round = 0;
+  private readonly listeners = new Set<() => void>();
+
+  constructor(private readonly load: (after: string | null) => Promise<Page<Row>>) {}
+
+  readonly state = (): EndlessState<Row> => this.shown;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  /** Reads from the top; the rows stay until the new ones are there. */
+  readonly restart = (): Promise<void> => {
+    this.round += 1;
+    return this.read(null);
+  };
+
+  /** The next page, or the one that failed. One at a time. */
+  readonly more = async (): Promise<void> => {
+    const { phase, rows } = this.shown;
+    if (phase === 'more' || phase === 'failed') await this.read(rows.length === 0 ? null : this.next);
+  };
+
+  private async read(after: string | null): Promise<void> {
+    const { round } = this;
+    this.show({ ...this.shown, phase: 'loading', problem: null });
+    try {
+      const page = await this.load(after);
+      if (round !== this.round) return;
+      this.next = page.next;
+      const rows = after === null ? page.rows : [...this.shown.rows, ...page.rows];
+      this.show({ rows, phase: page.next === null ? 'over' : 'more', problem: null });
+    } catch (error) {
+      if (round !== this.round) return;
+      this.show({ ...this.shown, phase: 'failed', problem: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
+  private show(state: EndlessState<Row>): void {
+    this.shown = state;
+    for (const listener of this.listeners) listener();
+  }
+}

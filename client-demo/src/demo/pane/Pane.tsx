@@ -1,0 +1,86 @@
+import { useCallback, useEffect, useMemo, useState } from 'react';
+import { Provider } from 'urql';
+
+import { createViewerClient, type ViewerClient } from '../../api/viewerClient';
+import { LikesProvider } from '../../like/LikesContext';
+import { viewerName } from '../catalogue';
+import { formatPanes, type PaneRoute, type Panes, type View, withPane } from '../route';
+import { PaneBar } from './PaneBar';
+import { PaneContext, type PaneScope } from './PaneContext';
+import { PaneView } from './PaneView';
+import { SignInDialog } from './SignInDialog';
+
+interface Props {
+  panes: Panes;
+  index: number;
+  /** Under which its scrolling is remembered. */
+  place: string;
+  onChange: (index: number, pane: PaneRoute) => void;
+  onClose?: () => void;
+}
+
+/** The page as one viewer sees it, with a client of the viewer's own. */
+export function Pane({ panes, index, place, onChange, onClose }: Props) {
+  const { viewer, view } = panes[index] ?? panes[0];
+  const [asking, setAsking] = useState(false);
+  const [said, announce] = useAnnouncements();
+  const askToSignIn = useCallback(() => setAsking(true), []);
+  const own = useOwnClient(viewer, askToSignIn);
+
+  const href = useCallback(
+    (other: View) => formatPanes(withPane(panes, index, { viewer, view: other })),
+    [panes, index, viewer],
+  );
+  const scope = useMemo<PaneScope | null>(
+    () => own && { viewer: own.user, connection: own.connection, href, askToSignIn, announce },
+    [own, href, askToSignIn, announce],
+  );
+  const switchTo = (other: string | null) => {
+    setAsking(false);
+    onChange(index, { viewer: other, view });
+  };
+
+  return (
+    <section className="pane" aria-label={viewer === null ? 'Viewing signed out' : `Viewing as ${viewerName(viewer)}`}>
+      {own && (
+        <PaneContext value={scope}>
+          <Provider value={own.client}>
+            <LikesProvider likes={own.likes}>
+              <PaneBar viewer={viewer} view={view} onSwitch={switchTo} {...(onClose && { onClose })} />
+              <PaneView view={view} place={place} />
+            </LikesProvider>
+          </Provider>
+        </PaneContext>
+      )}
+      <div className="visually-hidden" role="status">
+        {said}
+      </div>
+      <SignInDialog open={asking} onChoose={switchTo} onClose={() => setAsking(false)} />
+    </section>
+  );
+}
+
+interface OwnClient extends ViewerClient {
+  readonly user: string | null;
+}
+
+/**
+ * Made after rendering, since it opens a socket that only a clean-up closes. Until a new viewer's is there, the last
+ * viewer's stays, with its viewer's name, so that nothing is torn down and the focus stays where it is.
+ */
+function useOwnClient(user: string | null, askToSignIn: () => void): OwnClient | null {
+  const [own, setOwn] = useState<OwnClient | null>(null);
+  useEffect(() => {
+    const made = createViewerClient({ user, askToSignIn });
+    setOwn({ ...made, user });
+    return () => made.close();
+  }, [user, askToSignIn]);
+  return own;
+}
+
+/** The same text twice is two announcements, which a screen reader notices by the space. */
+function useAnnouncements(): [string, (text: string) => void] {
+  const [said, setSaid] = useState('');
+  const announce = useCallback((text: string) => setSaid((last) => (last === text ? `${text}\u00a0` : text)), []);
+  return [said, announce];
+}

@@ -1,0 +1,56 @@
+import { useId } from 'react';
+
+import { people, viewerName } from '../catalogue';
+import { feed, liked, type View } from '../route';
+import { ConnectionBadge } from './ConnectionBadge';
+import { Face } from './Face';
+import { usePane } from './PaneContext';
+
+interface Props {
+  viewer: string | null;
+  view: View;
+  onSwitch: (viewer: string | null) => void;
+  onClose?: () => void;
+}
+
+/** Who is looking, where they are, and whether what they see is live. */
+export function PaneBar({ viewer, view, onSwitch, onClose }: Props) {
+  const { viewer: connected, href } = usePane();
+  const selectId = useId();
+  return (
+    <div className="pane-bar">
+      <div className="viewer">
+        <Face id={viewer ?? 'signed-out'} name={viewer === null ? null : viewerName(viewer)} />
+        <label htmlFor={selectId} className="visually-hidden">
+          Viewing as
+        </label>
+        <select id={selectId} value={viewer ?? ''} onChange={(event) => onSwitch(event.target.value || null)}>
+          {people.map((person) => (
+            <option key={person.id} value={person.id}>
+              {person.name}
+            </option>
+          ))}
+          <option value="">Signed out</option>
+        </select>
+      </div>
+      <nav aria-label={`Views of ${viewerName(viewer)}`}>
+        <a href={href(feed)} aria-current={view.kind === 'feed' ? 'page' : undefined}>
+          Feed
+        </a>
+        {viewer !== null && (
+          <a href={href(liked)} aria-current={view.kind === 'liked' ? 'page' : undefined}>
+            My likes
+          </a>
+        )}
+      </nav>
+      <ConnectionBadge key={connected} />
+      {onClose && (
+        <button type="button" className="icon-button" aria-label="Close this pane" onClick={onClose}>
+          <svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true" stroke="currentColor" strokeWidth="1.8">
+            <path d="M5 5l10 10M15 5L5 15" />
+          </svg>
+        </button>
+      )}
+    </div>
+  );
+}
