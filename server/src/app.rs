@@ -235,7 +235,8 @@ fn token_rules(config: &JwtConfig, demo: bool) -> Result<TokenRules, StartError>
 fn api_config(config: &ServeConfig, lifecycle: &Lifecycle, gauges: Arc<Gauges>) -> Result<ApiConfig, StartError> {
     Ok(ApiConfig {
         tokens: token_rules(&config.jwt, config.demo)?,
-        dev_tokens: config.demo,
+        demo: config.demo,
+        graphiql: config.serves_graphiql(),
         max_body_bytes: config.max_body_bytes as usize,
         max_sockets: config.max_sockets as usize,
         introspection: config.introspection,
