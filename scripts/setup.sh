@@ -21,7 +21,7 @@ if [ "$purpose" = python ]; then
     python3 -c 'import venv, ensurepip' 2>/dev/null || missing+=(python3-venv)
 fi
 if [ "$purpose" = test ]; then
-    scripts/node.sh
+    scripts/with-node.sh true 2>/dev/null || scripts/node.sh
     if ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && ! command -v initdb >/dev/null; then
         missing+=(postgresql)
     fi
