@@ -2,26 +2,32 @@
 # Installs what a build or a test run needs and what is missing, from Debian's packages.
 #
 #   scripts/setup.sh build   a C compiler, for the SQLite that is built in
-#   scripts/setup.sh test    the same, the programs of PostgreSQL and Redis, and a clock that tests can set
+#   scripts/setup.sh test    the same, the programs of PostgreSQL and Redis, a clock that tests can set, a browser, and Node
+#   scripts/setup.sh python  what scripts/node.sh fetches Node with
 #
 # The tests start throwaway servers of their own: nothing that is installed here is left running.
 set -euo pipefail
 
-purpose="${1:?build or test}"
+purpose="${1:?build, test or python}"
 
-if ! command -v cargo >/dev/null; then
+if [ "$purpose" != python ] && ! command -v cargo >/dev/null; then
     echo "cargo is missing: install Rust with rustup (https://rustup.rs), then run this again." >&2
     exit 1
 fi
 
 missing=()
-command -v cc >/dev/null || missing+=(build-essential)
+[ "$purpose" = python ] || command -v cc >/dev/null || missing+=(build-essential)
+if [ "$purpose" = python ]; then
+    python3 -c 'import venv, ensurepip' 2>/dev/null || missing+=(python3-venv)
+fi
 if [ "$purpose" = test ]; then
+    scripts/with-node.sh true 2>/dev/null || scripts/node.sh
     if ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && ! command -v initdb >/dev/null; then
         missing+=(postgresql)
     fi
     command -v redis-server >/dev/null || missing+=(redis-server)
     compgen -G '/usr/lib/*/faketime/libfaketime.so.1' >/dev/null || missing+=(faketime)
+    command -v chromium >/dev/null || missing+=(chromium)
 fi
 [ "${#missing[@]}" -eq 0 ] && exit 0
 

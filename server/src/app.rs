@@ -105,11 +105,12 @@ impl Node {
         };
         let listener = listen(config.listen).await?;
         let address = listener.local_addr().map_err(Error::internal)?;
+        if config.demo {
+            // Whoever connects meanwhile waits, and sees a whole demo.
+            demo::fill(&service, &store).await?;
+        }
         let serving = api::listen::serve(listener, router, lifecycle.entrance(), lifecycle.requests().clone());
         lifecycle.spawn("listener", lifecycle.entrance(), endless(serving));
-        if config.demo {
-            demo::fill(&service).await?;
-        }
         info!(%address, role = ?config.role, database = store.address(), "serving");
         Ok(Self { address, lifecycle, store, drain: Duration::from_secs(config.drain_seconds) })
     }
@@ -234,7 +235,8 @@ fn token_rules(config: &JwtConfig, demo: bool) -> Result<TokenRules, StartError>
 fn api_config(config: &ServeConfig, lifecycle: &Lifecycle, gauges: Arc<Gauges>) -> Result<ApiConfig, StartError> {
     Ok(ApiConfig {
         tokens: token_rules(&config.jwt, config.demo)?,
-        dev_tokens: config.demo,
+        demo: config.demo,
+        graphiql: config.serves_graphiql(),
         max_body_bytes: config.max_body_bytes as usize,
         max_sockets: config.max_sockets as usize,
         introspection: config.introspection,

@@ -131,6 +131,9 @@ pub struct ServeConfig {
     /// A few users, friends and items, and tokens for everybody who asks. For trying out only.
     #[arg(long, env = "LIKEWISE_DEMO")]
     pub demo: bool,
+    /// Serve GraphiQL at /graphiql, which reads the schema by introspection. A demo does so anyway.
+    #[arg(long, env = "LIKEWISE_GRAPHIQL")]
+    pub graphiql: bool,
     /// redis://host:port. Nodes that share a database need it.
     #[arg(long, env = "LIKEWISE_REDIS_URL", hide_env_values = true)]
     pub redis_url: Option<String>,
@@ -196,6 +199,11 @@ pub struct SettingError {
 }
 
 impl ServeConfig {
+    /// GraphiQL shows nothing where it may not read the schema.
+    pub fn serves_graphiql(&self) -> bool {
+        (self.demo || self.graphiql) && self.introspection
+    }
+
     /// Checks what one value alone cannot tell.
     pub fn check(&self) -> Result<(), SettingError> {
         self.database.check()?;
@@ -216,6 +224,10 @@ impl ServeConfig {
         if let Some(origin) = self.allowed_origins.iter().find(|origin| !is_origin(origin)) {
             let message = format!("{origin:?} is no origin such as https://example.com, nor *");
             return Err(wrong("LIKEWISE_ALLOWED_ORIGINS", message));
+        }
+        if self.graphiql && !self.introspection {
+            let message = "GraphiQL reads the schema by introspection, which LIKEWISE_INTROSPECTION turns off";
+            return Err(wrong("LIKEWISE_GRAPHIQL", message));
         }
         if self.redis_url.is_some() && !postgres {
             let message = "SQLite serves one process, which needs no Redis: leave it out or set a PostgreSQL database";
@@ -296,9 +308,10 @@ mod tests {
     #[test]
     fn settings_that_cannot_work_are_refused_by_name() {
         let secret = "--jwt-secret=0123456789abcdef0123456789abcdef";
-        let cases: [(&[&str], &str); 14] = [
+        let cases: [(&[&str], &str); 15] = [
             (&[secret, "--database-url=postgres://db/x", "--redis-url=http://r"], "LIKEWISE_REDIS_URL"),
             (&[secret, "--allowed-origins=not an origin"], "LIKEWISE_ALLOWED_ORIGINS"),
+            (&[secret, "--graphiql", "--introspection=false"], "LIKEWISE_GRAPHIQL"),
             (&[], "LIKEWISE_JWT_SECRET"),
             (&["--jwt-secret=short"], "LIKEWISE_JWT_SECRET"),
             (&[secret, "--role=worker"], "LIKEWISE_ROLE"),
@@ -317,6 +330,7 @@ mod tests {
             assert!(refusal.contains(setting), "{arguments:?}: {refusal}");
         }
         assert!(serve(&["--demo"]).is_ok());
+        assert!(serve(&["--demo", "--introspection=false"]).is_ok());
         assert!(serve(&[secret]).is_ok());
         assert!(serve(&[secret, "--log-retention=60s"]).is_ok());
     }

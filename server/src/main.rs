@@ -77,12 +77,12 @@ async fn run(command: Command) -> Result<ExitCode, StartError> {
 }
 
 async fn serve(config: ServeConfig) -> Result<ExitCode, StartError> {
-    let demo = config.demo;
+    let (demo, graphiql) = (config.demo, config.serves_graphiql());
     // Before the start, so that a signal which comes during it ends the node in order.
     let asked_to_stop = asked_to_stop();
     let node = Node::start(config).await?;
     if demo {
-        print(&welcome(&format!("http://{}", node.address())));
+        print(&welcome(&format!("http://{}", node.address()), graphiql));
     }
     let failure = tokio::select! {
         () = asked_to_stop => None,
@@ -106,11 +106,17 @@ fn asked_to_stop() -> impl Future<Output = ()> {
     }
 }
 
-fn welcome(base: &str) -> String {
+fn welcome(base: &str, graphiql: bool) -> String {
+    let pages = match (api::has_pages(), graphiql) {
+        (true, true) => format!("Demo        {base}/\n  GraphiQL    {base}/graphiql"),
+        (true, false) => format!("Demo        {base}/"),
+        (false, _) => "Demo        not in this binary: `make node run` brings Node and builds the pages".to_owned(),
+    };
     format!(
         r#"
   Likewise is serving a demo: people ana, ben, cleo, dan and eva; items post:1, post:2, game:chess …
 
+  {pages}
   GraphQL     {base}/graphql   (the same path takes WebSockets: graphql-transport-ws)
   Schema      {base}/schema.graphql
   Health      {base}/readyz   {base}/metrics

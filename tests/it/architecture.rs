@@ -10,7 +10,8 @@ const TABLE: &str = "api: domain error service; bulk: domain error pipeline real
     pipeline: domain error failpoint realtime store; realtime: domain error failpoint; relay: domain error store;
     service: domain error realtime store transition; store: domain error failpoint transition;
     telemetry: config domain error pipeline service store; transition: domain error;
-    use async_graphql: api app; use axum: api app; use fail: failpoint; use redis: realtime/redis; use sea_orm: store";
+    use async_graphql: api app; use axum: api app; use fail: failpoint; use redis: realtime/redis; use rust_embed: api/web;
+    use sea_orm: store";
 
 pub(crate) fn tests() -> Vec<Test> {
     vec![plain!(modules_use_only_what_the_import_table_allows), plain!(the_chaos_run_shares_no_code_with_the_server)]

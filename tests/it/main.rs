@@ -11,6 +11,7 @@ mod clock;
 mod cluster;
 mod commands;
 mod counts;
+mod demo;
 mod erasure;
 mod failpoints;
 mod faults;
@@ -28,6 +29,7 @@ mod log;
 mod lost_commit;
 mod model;
 mod outage;
+mod pages;
 mod plans;
 mod reactions;
 mod reconcile;
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         cluster::tests(),
         commands::tests(),
         counts::tests(),
+        demo::tests(),
         erasure::tests(),
         failpoints::tests(),
         faults::tests(),
@@ -69,6 +72,7 @@ fn main() -> ExitCode {
         lost_commit::tests(),
         model::tests(),
         outage::tests(),
+        pages::tests(),
         plans::tests(),
         reactions::tests(),
         reconcile::tests(),

@@ -157,7 +157,16 @@ impl ServerProcess {
 
     /// What it has logged so far.
     pub fn log(&self) -> String {
-        std::fs::read_to_string(self.folder.join("serve.log")).unwrap_or_default()
+        std::fs::read_to_string(self.log_path()).unwrap_or_default()
+    }
+
+    pub fn log_path(&self) -> PathBuf {
+        self.folder.join("serve.log")
+    }
+
+    /// The process's id.
+    pub fn id(&self) -> u32 {
+        self.process.id()
     }
 
     pub fn signal(&self, signal: Signal) {

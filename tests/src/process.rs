@@ -57,6 +57,10 @@ impl Process {
         Ok(Self { name, child, watchdog, last_resort })
     }
 
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn signal(&self, signal: Signal) {
         let id = i32::try_from(self.child.id()).expect("process ids are small");
         kill(Pid::from_raw(id), signal).unwrap_or_else(|error| panic!("{signal} to {}: {error}", self.name));

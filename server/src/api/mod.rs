@@ -12,6 +12,7 @@ pub mod health;
 pub mod http;
 pub mod limits;
 pub mod listen;
+pub mod web;
 pub mod ws;
 
 use std::sync::Arc;
@@ -25,18 +26,22 @@ use tokio_util::task::TaskTracker;
 pub use auth::TokenRules;
 pub use gauges::Gauges;
 pub use graphql::sdl;
+pub use web::has_pages;
 
 use crate::service::Service;
 use cors::Origins;
 use graphql::Executor;
 use health::RenderMetrics;
 use limits::Limits;
+use web::Site;
 
 /// How the API is set up.
 pub struct ApiConfig {
     pub tokens: TokenRules,
-    /// Whether `/dev/token` exists: it gives anybody a token for any user.
-    pub dev_tokens: bool,
+    /// Whether the demo page and `/dev/token` exist: the latter gives anybody a token for any user.
+    pub demo: bool,
+    /// Whether `/graphiql` exists.
+    pub graphiql: bool,
     /// Bytes of an HTTP body; a longer one answers 413.
     pub max_body_bytes: usize,
     /// Open WebSockets; one more answers 503. Each costs about 30 KB.
@@ -63,6 +68,7 @@ struct Api {
 
 /// The routes of a node that serves callers. `stop` begins the drain: not ready any more, sockets are closed.
 pub fn router(service: Arc<Service>, config: ApiConfig, metrics: RenderMetrics, stop: CancellationToken) -> Router {
+    let pages = Site::new(config.demo, config.graphiql).router();
     let health = health::router(Arc::clone(&service), metrics, stop.clone());
     let gauges = Arc::clone(&config.gauges);
     let api = Arc::new(Api {
@@ -77,11 +83,11 @@ pub fn router(service: Arc<Service>, config: ApiConfig, metrics: RenderMetrics, 
     let mut routes = Router::new()
         .route("/graphql", get(http::get).post(http::post))
         .route("/schema.graphql", get(http::schema_text));
-    if config.dev_tokens {
+    if config.demo {
         routes = routes.route("/dev/token", post(dev_token::mint));
     }
     let cors = middleware::from_fn_with_state(Arc::clone(&api.origins), cors::cors);
-    routes.layer(DefaultBodyLimit::max(config.max_body_bytes)).layer(cors).with_state(api).merge(health)
+    routes.layer(DefaultBodyLimit::max(config.max_body_bytes)).layer(cors).with_state(api).merge(pages).merge(health)
 }
 
 /// The routes of a node that only works: health and metrics.

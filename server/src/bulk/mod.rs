@@ -7,6 +7,7 @@
 mod erase;
 mod error;
 mod import;
+mod likes;
 mod lines;
 mod parse;
 mod progress;
@@ -20,6 +21,7 @@ mod write;
 pub use erase::erase;
 pub use error::{BadLines, BulkError};
 pub use import::{ImportOptions, import};
+pub use likes::add_likes;
 pub use parse::TimeUnit;
 pub(crate) use progress::Progress;
 pub use report::{EraseReport, ImportReport, SeedReport};
