@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
 
+import { rememberViewer } from '../api/remembered';
 import { itemOf } from './catalogue';
 import { Pane } from './pane/Pane';
 import { copyPlace } from './pane/places';
@@ -12,6 +13,10 @@ export function App() {
   // A pane that stays when the first one closes stays the same pane.
   const [keys, setKeys] = useState(['a', 'b']);
   useTitle(panes);
+  const { viewer } = panes[0];
+  useEffect(() => {
+    if (viewer !== null) rememberViewer(viewer);
+  }, [viewer]);
 
   const openSecond = () => {
     const both = withSecondPane(panes);

@@ -1,5 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
 
+import { rememberViewer } from '../api/remembered';
 import { viewerHeaders } from './viewer';
 
 const server = vi.fn<typeof fetch>();
@@ -17,7 +18,7 @@ it('asks for a token of ana', async () => {
 });
 
 it('asks for a token of the person that the demo page shows', async () => {
-  localStorage.setItem('likewise.viewer', 'ben');
+  rememberViewer('ben');
   server.mockResolvedValue(Response.json({ token: 'abc', expiresAt: '2030-01-31T09:30:00.000Z' }));
   expect(await viewerHeaders()).toContain('You are ben');
   expect(server.mock.lastCall?.[1]?.body).toBe('{"user":"ben"}');

@@ -1,7 +1,5 @@
+import { rememberedViewer } from '../api/remembered';
 import { Session } from '../api/session';
-
-/** Where the demo page keeps the person it was last used as. */
-const VIEWER_KEY = 'likewise.viewer';
 
 /**
  * The first text of the headers tab: a fresh token where the server hands them out, else how to get one.
@@ -9,7 +7,7 @@ const VIEWER_KEY = 'likewise.viewer';
  * The tab takes JSON with comments. Tokens last an hour, so they are asked for anew with each page and never stored.
  */
 export async function viewerHeaders(): Promise<string> {
-  const user = localStorage.getItem(VIEWER_KEY) || 'ana';
+  const user = rememberedViewer() ?? 'ana';
   const token = await demoToken(user);
   if (token === null) {
     return `{
