@@ -44,6 +44,8 @@ export default defineConfig({
     outDir: 'build/pages',
     emptyOutDir: true,
     rollupOptions: { input: ['index.html', 'graphiql.html'] },
+    // GraphiQL's editor, Monaco, is one large file. The size of the demo page's first load has a test.
+    chunkSizeWarningLimit: 3_000,
     // The content security policy lets no data: through but images.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
