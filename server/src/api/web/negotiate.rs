@@ -33,13 +33,13 @@ fn words(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
 
-    fn headers(name: HeaderName, values: &[&str]) -> HeaderMap {
+    fn headers(name: &HeaderName, values: &[&str]) -> HeaderMap {
         values.iter().map(|value| (name.clone(), value.parse().unwrap())).collect()
     }
 
     #[test]
     fn gzip_is_sent_to_whoever_takes_it() {
-        let takes = |values: &[&str]| takes_gzip(&headers(header::ACCEPT_ENCODING, values));
+        let takes = |values: &[&str]| takes_gzip(&headers(&header::ACCEPT_ENCODING, values));
         assert!(takes(&["gzip"]));
         assert!(takes(&["br, GZIP;q=0.5"]));
         assert!(takes(&["br", "gzip ; q=1.0"]));
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn a_tag_is_found_in_a_list() {
-        let has = |values: &[&str]| has_tag(&headers(header::IF_NONE_MATCH, values), "\"a\"");
+        let has = |values: &[&str]| has_tag(&headers(&header::IF_NONE_MATCH, values), "\"a\"");
         assert!(has(&["\"a\""]));
         assert!(has(&["\"b\", W/\"a\""]));
         assert!(has(&["\"b\"", "\"a\""]));
