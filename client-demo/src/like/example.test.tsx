@@ -1,13 +1,10 @@
-// @vitest-environment jsdom
 import { readFileSync } from 'node:fs';
 
 import { act, cleanup, render, screen } from '@testing-library/react';
-import { Provider } from 'urql';
 import { afterEach, expect, it } from 'vitest';
 
-import { Heart } from './example';
+import { App } from './example';
 import { fakeServer, item } from './fakeServer';
-import { LikesProvider } from './LikesContext';
 
 afterEach(cleanup);
 
@@ -18,13 +15,7 @@ it('is in the README as it stands here', () => {
 
 it('shows what is known, what is wanted, and what went wrong', async () => {
   const { client, likes, push, mutations, asked } = fakeServer();
-  render(
-    <Provider value={client}>
-      <LikesProvider likes={likes}>
-        <Heart itemId="post:1" />
-      </LikesProvider>
-    </Provider>,
-  );
+  render(<App client={client} likes={likes} />);
   const button = screen.getByRole('button');
   const shows = (text: string, pressed: boolean) => {
     expect(button.textContent).toBe(text);
@@ -32,7 +23,7 @@ it('shows what is known, what is wanted, and what went wrong', async () => {
   };
   shows('♡ –', false);
   await expect.poll(() => asked.length).toBeGreaterThan(0);
-  act(() => push(item()));
+  act(() => push(item({ id: 'photo:sunrise' })));
   shows('♡ 10', false);
   act(() => button.click());
   shows('♥ 11', true);
