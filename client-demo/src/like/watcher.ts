@@ -33,7 +33,7 @@ export class Watcher {
     private readonly isKnown: (itemId: string) => boolean,
   ) {
     // A hidden page may have slept through anything, and a phone's socket may be dead without knowing it.
-    this.stopListening = onReturn(() => this.refresh([...this.watched.keys()]));
+    this.stopListening = onReturn(() => this.refreshAll());
   }
 
   watch(itemId: string): () => void {
@@ -53,6 +53,10 @@ export class Watcher {
   /** Reads items now. */
   refresh(ids: readonly string[]): void {
     for (const part of parts(ids)) void this.read(part);
+  }
+
+  refreshAll(): void {
+    this.refresh([...this.watched.keys()]);
   }
 
   close(): void {

@@ -9,6 +9,7 @@ import { PaneBar } from './PaneBar';
 import { PaneContext, type PaneScope } from './PaneContext';
 import { PaneView } from './PaneView';
 import { SignInDialog } from './SignInDialog';
+import { useAges } from './useAges';
 
 interface Props {
   panes: Panes;
@@ -26,6 +27,7 @@ export function Pane({ panes, index, place, onChange, onClose }: Props) {
   const [said, announce] = useAnnouncements();
   const askToSignIn = useCallback(() => setAsking(true), []);
   const own = useOwnClient(viewer, askToSignIn);
+  useAges(own?.likes);
 
   const href = useCallback(
     (other: View) => formatPanes(withPane(panes, index, { viewer, view: other })),
