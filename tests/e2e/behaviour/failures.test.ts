@@ -2,7 +2,6 @@ import { describe, expect } from 'vitest';
 
 import { Answers, type Call, cutOff, loseAnswer, pass, silence } from '../support/answers';
 import { within } from '../support/deadlines';
-import type { ItemView } from '../support/demo';
 import { test } from '../support/fixtures';
 import { changes, drawn, watchFrames } from '../support/frames';
 
@@ -16,11 +15,6 @@ function answer(status: number, body: unknown): (call: Call) => Promise<void> {
   const contentType = typeof body === 'string' ? 'text/html' : 'application/json';
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return ({ route }) => route.fulfill({ status, contentType, body: text });
-}
-
-async function undone(item: ItemView, count: number, message: RegExp): Promise<void> {
-  await expect.poll(() => item.shown(), within('givingUp')).toEqual({ liked: false, count });
-  await item.root.getByText(message).waitFor();
 }
 
 // Each waits until the page has given up, so they run side by side.
@@ -42,7 +36,8 @@ describe.concurrent('a like that finally fails is undone with a message', () => 
       answers.let(policy);
       await item.tap();
       await expect.poll(() => item.shown(), within('tap')).toEqual({ liked: true, count: before.count + 1 });
-      await undone(item, before.count, /could not be sent/);
+      await expect.poll(() => item.shown(), within('givingUp')).toEqual({ liked: false, count: before.count });
+      await item.root.getByText(/could not be sent/).waitFor();
 
       const tries = answers.keys.length;
       expect(tries).toBeGreaterThan(1);

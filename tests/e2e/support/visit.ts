@@ -46,7 +46,7 @@ export class Visit {
 
   /** The pane of the one viewer, or of the one that is named. */
   pane(viewer?: string): Pane {
-    const sections = this.page.locator('section[aria-label^="Viewing as"]');
+    const sections = this.page.locator('section[aria-label^="Viewing"]');
     return new Pane(viewer ? this.page.getByRole('region', { name: `Viewing as ${viewer}`, exact: true }) : sections);
   }
 
