@@ -18,30 +18,32 @@ export interface Stand {
 export type Backend = 'sqlite' | 'postgres';
 
 export async function startStand(backend: Backend): Promise<Stand> {
-  const process = spawn(binary(), ['--backend', backend], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const exit = new Promise<void>((resolve) => process.once('exit', () => resolve()));
-  const { nodes } = JSON.parse(await firstLine(process)) as { nodes: Node[] };
+  const stand = spawn(binary('stand'), ['--backend', backend], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    // Or it would have cargo look whether the server is built, once for each test file.
+    env: { ...process.env, LIKEWISE_TEST_BINARY: binary('likewise') },
+  });
+  const exit = new Promise<void>((resolve) => stand.once('exit', () => resolve()));
+  const { nodes } = JSON.parse(await firstLine(stand)) as { nodes: Node[] };
   return {
     nodes,
     async stop() {
       // It stops what it started when its input ends, so nothing is left behind if this process is killed either.
-      process.stdin?.end();
+      stand.stdin?.end();
       await exit;
     },
   };
 }
 
-function binary(): string {
-  const root = join(import.meta.dirname, '../../..');
-  const target = process.env['CARGO_TARGET_DIR'] ?? join(root, 'target');
-  const path = join(target, 'debug/stand');
-  if (!existsSync(path))
-    throw new Error(`${path} is missing: cargo build -p likewise-tests --bin stand --bin likewise`);
+function binary(name: string): string {
+  const target = process.env['CARGO_TARGET_DIR'] ?? join(import.meta.dirname, '../../../target');
+  const path = join(target, 'debug', name);
+  if (!existsSync(path)) throw new Error(`${path} is missing: cargo build --workspace --bin stand --bin likewise`);
   return path;
 }
 
-async function firstLine(process: ChildProcess): Promise<string> {
-  if (!process.stdout) throw new Error('the stand has no output');
-  for await (const line of createInterface({ input: process.stdout })) return line;
+async function firstLine(stand: ChildProcess): Promise<string> {
+  if (!stand.stdout) throw new Error('the stand has no output');
+  for await (const line of createInterface({ input: stand.stdout })) return line;
   throw new Error('the stand ended before its servers were ready');
 }
