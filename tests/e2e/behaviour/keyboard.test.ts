@@ -53,7 +53,7 @@ test('a heart is reached with Tab, and toggled with Space and Enter', async ({ o
   expect(await hasFocus(item.heart)).toBe(true);
 });
 
-test('an item is opened, more of its likers are loaded, and Back leads to the feed', async ({ open }) => {
+test('an item is opened, more of its likers are loaded, and the way back leads to the feed', async ({ open }) => {
   const visit = await open();
   const { page } = visit;
   await visit.pane().item('post:3').settled();
@@ -68,7 +68,8 @@ test('an item is opened, more of its likers are loaded, and Back leads to the fe
   await page.keyboard.press('Enter');
   await expect.poll(() => rows.count(), within('push')).toBeGreaterThan(shown);
   await expect.poll(() => page.evaluate(focusIsSeen), within('tap')).toBe('seen');
-  await page.keyboard.press('Alt+ArrowLeft');
+  await tabTo(page, page.getByRole('link', { name: 'All items' }), 'Shift+Tab');
+  await page.keyboard.press('Enter');
   await visit.pane().item('post:4').root.waitFor();
 });
 

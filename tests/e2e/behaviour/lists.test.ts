@@ -21,6 +21,7 @@ async function scrollToEnd(page: Page, list: Locator, more: Locator): Promise<vo
 }
 
 test('scrolling brings all the likers of an item, newest first', async ({ open, person }) => {
+  for (const user of ['ana', 'ben']) await person(user).unlike('photo:fjord');
   await person('ana').like('photo:fjord');
   const { count } = await person('ben').like('photo:fjord');
   expect(count).toBeGreaterThan(200);

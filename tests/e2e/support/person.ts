@@ -4,6 +4,15 @@ interface Row {
   readonly version: number;
 }
 
+interface Item {
+  readonly likedByMe: boolean;
+  readonly likeCount: number;
+  readonly myReactionVersion: number;
+  readonly countAsOf: string;
+}
+
+const LONGEST_LAG_MS = 5_000;
+
 /** Somebody who uses the API without a page: other people in the tests, and the tests' own look at the rows. */
 export class Person {
   readonly #token: Promise<string>;
@@ -25,13 +34,19 @@ export class Person {
     return this.item(itemId);
   }
 
-  /** What this person should see; `version` counts the real flips of their own row. */
+  /** What this person should see once all that was done before is counted; `version` counts their own row's real flips. */
   async item(id: string): Promise<Row> {
-    const { item } = await this.ask<{ item: { likedByMe: boolean; likeCount: number; myReactionVersion: number } }>(
-      'query ($id: ID!) { item(id: $id) { likedByMe likeCount myReactionVersion } }',
-      { id },
-    );
-    return { liked: item.likedByMe, count: item.likeCount, version: item.myReactionVersion };
+    const asked = Date.now();
+    while (Date.now() < asked + LONGEST_LAG_MS) {
+      const { item } = await this.ask<{ item: Item }>(
+        'query ($id: ID!) { item(id: $id) { likedByMe likeCount myReactionVersion countAsOf } }',
+        { id },
+      );
+      const { likedByMe: liked, likeCount: count, myReactionVersion: version } = item;
+      if (Date.parse(item.countAsOf) >= asked) return { liked, count, version };
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    throw new Error(`${id} was not counted within ${LONGEST_LAG_MS} ms`);
   }
 
   async ask<Data>(query: string, variables: Record<string, unknown>): Promise<Data> {
