@@ -36,6 +36,7 @@ test('through a burst of likes the number never falls, and own taps move it by o
     taps += 1;
   }
   expect(taps).toBeGreaterThan(3);
+  await crowd;
   await pane.root
     .getByText(/^300 likes in [\d.]+ s$/)
     .first()

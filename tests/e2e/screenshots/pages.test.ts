@@ -33,6 +33,7 @@ test('the demo page, dark: an item while it is liked by a crowd', async ({ open,
   const visit = await demo(await open({ path: `/#/ana/item/${busy}`, colorScheme: 'dark', ...desktop }));
   const node = stand.nodes[0];
   if (!node) throw new Error('the stand has no node');
+  for (const friend of ['ana', 'ben', 'cleo', 'dan', 'eva']) await person(friend).unlike(busy);
   for (let wave = 1; wave <= 3; wave++) await crowdLikes(node.url, busy, 100 * wave);
   for (const friend of ['dan', 'ben']) await person(friend).like(busy);
   const item = visit.pane().item(busy);
