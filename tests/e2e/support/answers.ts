@@ -1,4 +1,4 @@
-import type { APIResponse, Page, Route } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { expect } from 'vitest';
 
 /** A like or an unlike that the page sent. */
@@ -97,15 +97,4 @@ export function holdAnswers(): { readonly hold: Policy; release(): void } {
     await route.fulfill({ response });
   };
   return { hold, release: () => release() };
-}
-
-/** An answer of the server, changed. */
-export async function edited(response: APIResponse, edit: (body: Body) => void): Promise<string> {
-  const body = (await response.json()) as Body;
-  edit(body);
-  return JSON.stringify(body);
-}
-
-interface Body {
-  data: Record<string, { item: Record<string, unknown> }>;
 }
