@@ -15,11 +15,14 @@ export function ListEnd({ list, empty }: { list: EndlessList<unknown>; empty: st
   useEffect(() => {
     const end = ref.current;
     if (!end || phase !== 'more' || length === 0) return;
+    // Whoever came to the button with the keyboard presses it, and finds it in sight for the next page.
+    if (hasFocus(end)) end.scrollIntoView({ block: 'nearest' });
     const root = end.closest('.pane-scroll');
-    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && void more(), {
-      root,
-      rootMargin: AHEAD,
-    });
+    // Of several reports at once only the last says where the end is now.
+    const observer = new IntersectionObserver(
+      (reports) => reports.at(-1)?.isIntersecting && !hasFocus(end) && void more(),
+      { root, rootMargin: AHEAD },
+    );
     observer.observe(end);
     return () => observer.disconnect();
   }, [phase, length, more]);
@@ -35,4 +38,8 @@ export function ListEnd({ list, empty }: { list: EndlessList<unknown>; empty: st
       )}
     </div>
   );
+}
+
+function hasFocus(end: HTMLElement): boolean {
+  return end.querySelector(':focus-visible') !== null;
 }

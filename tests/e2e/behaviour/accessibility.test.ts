@@ -1,0 +1,114 @@
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { describe, expect } from 'vitest';
+
+import { test } from '../support/fixtures';
+import type { Visit } from '../support/visit';
+
+/** What axe-core finds that keeps people out, or nearly. */
+async function barriers(page: Page, exclude: string[] = []): Promise<string[]> {
+  // As the debugger evaluates it: a script element would be stopped by the page's content security policy.
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(
+    (excluded) => window.axe.run({ exclude: excluded.map((selector) => [selector]) }, { resultTypes: ['violations'] }),
+    exclude,
+  );
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 160)).join(' | ')}`);
+}
+
+declare global {
+  interface Window {
+    axe: typeof axe;
+  }
+}
+
+const ready = async ({ page }: Visit) => {
+  await page.locator('[data-connection="live"]').first().waitFor();
+  await page.locator('[data-count]').filter({ hasText: /\d/ }).first().waitFor();
+};
+
+const places = [
+  { name: 'the feed', path: '/#/ana', ready },
+  {
+    name: 'an item',
+    path: '/#/ana/item/photo:sunrise',
+    ready: async (visit: Visit) => {
+      await ready(visit);
+      await visit.page.getByRole('listitem').first().waitFor();
+      await visit.page.locator('figure canvas').first().waitFor();
+    },
+  },
+  { name: 'my likes', path: '/#/ana/liked', ready },
+  { name: 'two panes', path: '/#/ana+/ben/item/post:3', ready },
+  {
+    name: 'the dialog',
+    path: '/#/signed-out',
+    ready: async (visit: Visit) => {
+      await ready(visit);
+      await visit.pane().item('post:1').tap();
+      await visit.page.getByRole('dialog').waitFor();
+    },
+  },
+];
+
+const looks = [
+  { name: 'light', colorScheme: 'light', viewport: { width: 1280, height: 800 } },
+  { name: 'dark', colorScheme: 'dark', viewport: { width: 1280, height: 800 } },
+  { name: 'on a phone', colorScheme: 'light', viewport: { width: 390, height: 844 } },
+] as const;
+
+describe('axe-core finds nothing serious', () => {
+  for (const { name: place, path, ready } of places) {
+    for (const { name: look, colorScheme, viewport } of looks) {
+      test(`on ${place}, ${look}`, async ({ open }) => {
+        const visit = await open({ path, colorScheme, viewport, reducedMotion: 'reduce' });
+        await ready(visit);
+        expect(await barriers(visit.page)).toEqual([]);
+      });
+    }
+  }
+
+  test('with a like that was undone', async ({ open }) => {
+    const visit = await open({
+      before: (page) =>
+        page.route('**/graphql', (route) => {
+          const isTap = /mutation (Like|Unlike)\b/.test(route.request().postData() ?? '');
+          return isTap
+            ? route.fulfill({
+                json: { errors: [{ message: 'no', extensions: { code: 'ITEM_CLOSED', retryable: false } }] },
+              })
+            : route.fallback();
+        }),
+    });
+    await ready(visit);
+    await visit.pane().item('post:1').tap();
+    await visit.page
+      .getByText(/takes no new likes/)
+      .first()
+      .waitFor();
+    expect(await barriers(visit.page)).toEqual([]);
+  });
+});
+
+test('axe-core finds nothing serious on GraphiQL', async ({ open }) => {
+  const visit = await open({ path: '/graphiql' });
+  await visit.page.locator('.graphiql-query-editor .view-line').first().waitFor();
+  // Not ours to mend: Monaco draws lines of text behind the text area that screen readers use, and GraphiQL puts a
+  // tab's close button into the tab.
+  expect(await barriers(visit.page, ['.monaco-editor', '.graphiql-tab'])).toEqual([]);
+});
+
+test('numbers that move are not read out, the viewer’s own failures are', async ({ open, person }) => {
+  const { count } = await person('ana').unlike('post:8');
+  const visit = await open();
+  const item = visit.pane().item('post:8');
+  await item.settled();
+  const live = visit.page.locator('[aria-live], [role=status], [role=alert], [role=log]');
+  expect(await live.locator('[data-count]').count()).toBe(0);
+  expect(await item.root.locator('[data-count]').evaluate((number) => number.closest('[aria-live]'))).toBeNull();
+  await person('dora').like('post:8');
+  await expect.poll(() => item.shown()).toMatchObject({ count: count + 1 });
+  expect((await live.allTextContents()).join('').trim()).toBe('');
+});

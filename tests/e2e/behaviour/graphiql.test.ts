@@ -1,0 +1,61 @@
+import type { Locator } from 'playwright-core';
+import { expect } from 'vitest';
+
+import { within } from '../support/deadlines';
+import { test } from '../support/fixtures';
+import type { Visit } from '../support/visit';
+
+// That no other host is asked for is what every visit checks; Chromium could not reach one either.
+
+/** Runs the operation of a tab, and returns where the answer is shown. */
+async function run({ page }: Visit, tab: RegExp): Promise<Locator> {
+  await page.getByRole('tab', { name: tab }).click();
+  await page.getByRole('button', { name: /^Execute query/ }).click();
+  return page.getByRole('region', { name: 'Result Window' });
+}
+
+/** The lines that are in view: Monaco draws no others, and spaces as no-break spaces. */
+async function text(shown: Locator): Promise<string> {
+  const lines = await shown.locator('.view-line').allTextContents();
+  return lines.join('\n').replaceAll('\u00a0', ' ');
+}
+
+const ready = async ({ page }: Visit) => {
+  await page.getByRole('tab', { name: /Feed/ }).waitFor();
+  await page.locator('.graphiql-query-editor .view-line').first().waitFor();
+};
+
+test('the first tabs query, like and unlike, as Ana', async ({ open, person }) => {
+  const before = await person('ana').unlike('photo:sunrise');
+  const visit = await open({ path: '/graphiql' });
+  await ready(visit);
+  const feed = await run(visit, /^Feed/);
+  await expect.poll(() => text(feed), within('push')).toMatch(/"likeCount": \d+/);
+  const like = await run(visit, /^Like/);
+  await expect.poll(() => text(like), within('push')).toMatch(/"changed": true/);
+  expect(await person('ana').item('photo:sunrise')).toMatchObject({ liked: true, version: before.version + 1 });
+  const unlike = await run(visit, /^Unlike/);
+  await expect.poll(() => text(unlike), within('push')).toMatch(/"unlike"[\s\S]*"changed": true/);
+  expect(await person('ana').item('photo:sunrise')).toMatchObject({ liked: false, version: before.version + 2 });
+  const mine = await run(visit, /^MyLikedItems/);
+  await expect.poll(() => text(mine), within('push')).toMatch(/"name": "Ana"/);
+});
+
+test('the subscription shows a change that somebody else makes', async ({ open, person }) => {
+  const { count } = await person('dora').unlike('photo:sunrise');
+  const visit = await open({ path: '/graphiql' });
+  await ready(visit);
+  const watch = await run(visit, /^Watch/);
+  await expect.poll(() => text(watch), within('push')).toContain(`"likeCount": ${count}`);
+  await person('dora').like('photo:sunrise');
+  await expect.poll(() => text(watch), within('push')).toContain(`"likeCount": ${count + 1}`);
+});
+
+test('the documentation explorer opens, and knows the schema', async ({ open }) => {
+  const visit = await open({ path: '/graphiql' });
+  await ready(visit);
+  await visit.page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
+  const docs = visit.page.locator('.graphiql-doc-explorer');
+  await docs.getByRole('link', { name: 'Subscription' }).click();
+  await docs.getByText('itemUpdated').waitFor();
+});

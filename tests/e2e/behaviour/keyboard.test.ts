@@ -1,0 +1,98 @@
+import type { Locator, Page } from 'playwright-core';
+import { expect } from 'vitest';
+
+import { within } from '../support/deadlines';
+import { test } from '../support/fixtures';
+
+const MOST_STEPS = 120;
+
+/** Presses Tab until the focus is there, and sees to it that it is to be seen at each step. */
+async function tabTo(page: Page, target: Locator, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {
+  for (let step = 1; step <= MOST_STEPS; step++) {
+    await page.keyboard.press(key);
+    expect(await page.evaluate(focusIsSeen), `the focus after ${step} × ${key}`).toBe('seen');
+    if (await hasFocus(target)) return;
+  }
+  throw new Error(`${MOST_STEPS} × ${key} did not lead to ${target}`);
+}
+
+function hasFocus(target: Locator): Promise<boolean> {
+  return target.evaluate((element) => element === document.activeElement);
+}
+
+/** Runs in the page. */
+function focusIsSeen(): string {
+  const element = document.activeElement;
+  if (element === null || element === document.body) return 'lost';
+  const box = element.getBoundingClientRect();
+  const inside = box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth;
+  if (!inside || box.width === 0) return `out of sight: ${element.outerHTML.slice(0, 120)}`;
+  // The ring may be the card's, around a link that covers it.
+  const candidates = [
+    getComputedStyle(element),
+    getComputedStyle(element, '::after'),
+    ...[element.closest('article')].filter((card) => card !== null).map((card) => getComputedStyle(card)),
+  ];
+  const ring = candidates.some(
+    ({ outlineStyle, outlineWidth }) => outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 2,
+  );
+  return ring ? 'seen' : `without a ring: ${element.outerHTML.slice(0, 120)}`;
+}
+
+test('a heart is reached with Tab, and toggled with Space and Enter', async ({ open, person }) => {
+  const before = await person('ana').unlike('post:2');
+  const visit = await open();
+  const item = visit.pane().item('post:2');
+  await item.settled();
+  await tabTo(visit.page, item.heart);
+  await visit.page.keyboard.press('Space');
+  await expect.poll(() => item.shown(), within('tap')).toEqual({ liked: true, count: before.count + 1 });
+  expect(await item.heart.getAttribute('aria-pressed')).toBe('true');
+  await visit.page.keyboard.press('Enter');
+  await expect.poll(() => item.shown(), within('tap')).toEqual({ liked: false, count: before.count });
+  expect(await hasFocus(item.heart)).toBe(true);
+});
+
+test('an item is opened, more of its likers are loaded, and the way back leads to the feed', async ({ open }) => {
+  const visit = await open();
+  const { page } = visit;
+  await visit.pane().item('post:3').settled();
+  await tabTo(page, visit.pane().item('post:3').root.getByRole('link'));
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 2, name: /Letters/ }).waitFor();
+  await page.getByRole('list').filter({ hasText: 'A guest' }).getByRole('listitem').first().waitFor();
+  const rows = page.getByRole('list').filter({ hasText: 'A guest' }).getByRole('listitem');
+  const more = page.getByRole('button', { name: /Load more|Loading/ });
+  await tabTo(page, more);
+  const shown = await rows.count();
+  await page.keyboard.press('Enter');
+  await expect.poll(() => rows.count(), within('push')).toBeGreaterThan(shown);
+  await expect.poll(() => page.evaluate(focusIsSeen), within('tap')).toBe('seen');
+  await tabTo(page, page.getByRole('link', { name: 'All items' }), 'Shift+Tab');
+  await page.keyboard.press('Enter');
+  await visit.pane().item('post:4').root.waitFor();
+});
+
+test('another viewer is chosen, and the focus stays where it was', async ({ open }) => {
+  const visit = await open();
+  await visit.pane('Ana').item('post:1').settled();
+  const viewer = visit.page.getByRole('combobox', { name: 'Viewing as' });
+  await tabTo(visit.page, viewer);
+  await visit.page.keyboard.press('ArrowDown');
+  await visit.pane('Ben').item('post:1').settled();
+  expect(await visit.page.evaluate(focusIsSeen)).toBe('seen');
+  expect(await hasFocus(viewer)).toBe(true);
+});
+
+test('the dialog keeps the focus, and gives it back to the heart', async ({ open }) => {
+  const visit = await open({ path: '/#/signed-out' });
+  const item = visit.pane().item('post:1');
+  await item.settled();
+  await tabTo(visit.page, item.heart);
+  await visit.page.keyboard.press('Enter');
+  await visit.page.getByRole('dialog').waitFor();
+  expect(await visit.page.evaluate(() => document.activeElement?.closest('dialog') !== null)).toBe(true);
+  await visit.page.keyboard.press('Escape');
+  await visit.page.getByRole('dialog').waitFor({ state: 'hidden' });
+  expect(await hasFocus(item.heart)).toBe(true);
+});

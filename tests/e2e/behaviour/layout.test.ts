@@ -1,0 +1,98 @@
+import type { Page } from 'playwright-core';
+import { describe, expect } from 'vitest';
+
+import { test } from '../support/fixtures';
+
+const phone = { width: 390, height: 844 };
+
+/** Elements that can be scrolled sideways, the page itself among them. Runs in the page. */
+function scrollsSideways(): string[] {
+  return [...document.querySelectorAll<HTMLElement>('*')]
+    .filter((element) => {
+      const { overflowX } = getComputedStyle(element);
+      const scrolls = element === document.documentElement || overflowX === 'auto' || overflowX === 'scroll';
+      return scrolls && element.scrollWidth > element.clientWidth;
+    })
+    .map((element) => `${element.tagName} ${element.className}: ${element.scrollWidth} > ${element.clientWidth}`);
+}
+
+/** Where a finger hits the button: all around its middle, in pixels. Runs in the page. */
+function tapArea(button: Element): { width: number; height: number } {
+  button.scrollIntoView({ block: 'center' });
+  const box = button.getBoundingClientRect();
+  const middle = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+  const reach = (dx: number, dy: number): number => {
+    let steps = 0;
+    while (button.contains(document.elementFromPoint(middle.x + dx * steps, middle.y + dy * steps))) steps += 1;
+    return steps;
+  };
+  return { width: reach(-1, 0) + reach(1, 0) - 1, height: reach(0, -1) + reach(0, 1) - 1 };
+}
+
+describe('at 390 pixels nothing scrolls sideways', () => {
+  const places = [
+    { name: 'the feed', path: '/#/ana' },
+    { name: 'an item', path: '/#/ana/item/photo:sunrise' },
+    { name: 'my likes', path: '/#/ana/liked' },
+    { name: 'two panes', path: '/#/ana+/ben/item/post:3' },
+  ];
+  for (const { name, path } of places) {
+    test(`on ${name}`, async ({ open }) => {
+      const visit = await open({ path, viewport: phone });
+      await visit.page.locator('[data-connection="live"]').first().waitFor();
+      await visit.page.getByRole('heading', { level: 2 }).first().waitFor();
+      expect(await visit.page.evaluate(scrollsSideways)).toEqual([]);
+      const { width, height } = await visit.page
+        .getByRole('button', { name: /^Like / })
+        .first()
+        .evaluate(tapArea);
+      expect(width).toBeGreaterThanOrEqual(44);
+      expect(height).toBeGreaterThanOrEqual(44);
+    });
+  }
+
+  test('on the dialog', async ({ open }) => {
+    const visit = await open({ path: '/#/signed-out', viewport: phone });
+    await visit.pane().item('post:1').tap();
+    await visit.page.getByRole('dialog').waitFor();
+    expect(await visit.page.evaluate(scrollsSideways)).toEqual([]);
+  });
+});
+
+/** What has moved since the page was opened, by the name of its animation or transition. */
+async function tapAndCollectMotion(page: Page, tap: () => Promise<void>): Promise<string[]> {
+  await page.evaluate(() => {
+    const moved: string[] = [];
+    Object.assign(window, { moved });
+    document.addEventListener('transitionrun', (event) => moved.push(event.propertyName));
+    document.addEventListener('animationstart', (event) => moved.push(event.animationName));
+  });
+  await tap();
+  return page.evaluate(() => (window as unknown as { moved: string[] }).moved);
+}
+
+test('a tapped heart moves, but not where motion is to be reduced', async ({ open }) => {
+  const motions = ['no-preference', 'reduce'] as const;
+  const moved = await Promise.all(
+    motions.map(async (reducedMotion) => {
+      const visit = await open({ reducedMotion, path: '/#/ana' });
+      const item = visit.pane().item('post:6');
+      await item.settled();
+      return tapAndCollectMotion(visit.page, () => item.tap());
+    }),
+  );
+  expect(moved[0]).toContain('transform');
+  expect(moved[1]).not.toContain('transform');
+});
+
+test('the number grows without moving what is beside it', async ({ open, person }) => {
+  await person('ana').unlike('post:7');
+  const visit = await open();
+  const item = visit.pane().item('post:7');
+  await item.settled();
+  const height = () => item.root.evaluate((article) => article.getBoundingClientRect().height);
+  const before = await height();
+  await item.tap();
+  expect((await item.shown()).liked).toBe(true);
+  expect(await height()).toBe(before);
+});

@@ -1,0 +1,49 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+export interface Node {
+  readonly url: string;
+  readonly pid: number;
+  readonly log: string;
+}
+
+/** Servers of a test file's own: `sqlite` is one node on a temporary file, `postgres` two on PostgreSQL and Redis. */
+export interface Stand {
+  readonly nodes: readonly Node[];
+  stop(): Promise<void>;
+}
+
+export type Backend = 'sqlite' | 'postgres';
+
+export async function startStand(backend: Backend): Promise<Stand> {
+  const stand = spawn(binary('stand'), ['--backend', backend], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    // Or it would have cargo look whether the server is built, once for each test file.
+    env: { ...process.env, LIKEWISE_TEST_BINARY: binary('likewise') },
+  });
+  const exit = new Promise<void>((resolve) => stand.once('exit', () => resolve()));
+  const { nodes } = JSON.parse(await firstLine(stand)) as { nodes: Node[] };
+  return {
+    nodes,
+    async stop() {
+      // It stops what it started when its input ends, so nothing is left behind if this process is killed either.
+      stand.stdin?.end();
+      await exit;
+    },
+  };
+}
+
+function binary(name: string): string {
+  const target = process.env['CARGO_TARGET_DIR'] ?? join(import.meta.dirname, '../../../target');
+  const path = join(target, 'debug', name);
+  if (!existsSync(path)) throw new Error(`${path} is missing: cargo build --workspace --bin stand --bin likewise`);
+  return path;
+}
+
+async function firstLine(stand: ChildProcess): Promise<string> {
+  if (!stand.stdout) throw new Error('the stand has no output');
+  for await (const line of createInterface({ input: stand.stdout })) return line;
+  throw new Error('the stand ended before its servers were ready');
+}
