@@ -12,6 +12,10 @@ export type ConnectionState = 'connecting' | 'live' | 'reconnecting' | 'offline'
 const KEEP_ALIVE_MS = 10_000;
 /** A socket that does not answer a ping in this time is dead, whatever the browser thinks. */
 const PONG_MS = 2_000;
+/** The same for a page that has just been shown again, which must be right within two seconds. */
+const PONG_ON_RETURN_MS = 1_000;
+/** How long a handshake, and then the server's first word, may take. */
+const OPEN_MS = 5_000;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 8_000;
 
@@ -19,6 +23,8 @@ export class Connection {
   readonly socket: SocketClient;
   private link: 'connecting' | 'live' | 'reconnecting' = 'connecting';
   private open: WebSocket | null = null;
+  /** When it was last begun to connect. */
+  private began = 0;
   private silence: ReturnType<typeof setTimeout> | undefined;
   private readonly listeners = new Set<() => void>();
   private readonly stopListening: (() => void)[] = [];
@@ -26,6 +32,11 @@ export class Connection {
   constructor(url: string, session: Session) {
     this.socket = createClient({
       url,
+      // Open for as long as the viewer is there, whatever is watched: its state is what the page says of the connection.
+      lazy: false,
+      onNonLazyError: () => {},
+      webSocketImpl: ImpatientSocket,
+      connectionAckWaitTimeout: OPEN_MS,
       connectionParams: async () => {
         const token = await session.token();
         return token === null ? undefined : { token };
@@ -35,13 +46,16 @@ export class Connection {
       retryWait: (retries) => pause(backoff(retries + 1, FIRST_PAUSE_MS, LONGEST_PAUSE_MS)),
       shouldRetry: () => true,
       on: {
-        connecting: (isRetry) => this.move(isRetry ? 'reconnecting' : this.link),
+        connecting: (isRetry) => {
+          this.began = performance.now();
+          this.move(isRetry && this.link !== 'connecting' ? 'reconnecting' : this.link);
+        },
         connected: (socket) => {
           this.open = socket as WebSocket;
           this.move('live');
         },
         ping: (received) => {
-          if (!received) this.expectPong();
+          if (!received) this.expectPong(PONG_MS);
         },
         pong: (received) => {
           if (received) clearTimeout(this.silence);
@@ -79,14 +93,17 @@ export class Connection {
   }
 
   private check(): void {
-    if (this.open?.readyState !== WebSocket.OPEN) return;
-    this.open.send(JSON.stringify({ type: 'ping' }));
-    this.expectPong();
+    if (this.open?.readyState === WebSocket.OPEN) {
+      this.open.send(JSON.stringify({ type: 'ping' }));
+      this.expectPong(PONG_ON_RETURN_MS);
+    } else if (performance.now() - this.began > PONG_ON_RETURN_MS) {
+      this.socket.terminate();
+    }
   }
 
-  private expectPong(): void {
+  private expectPong(within: number): void {
     clearTimeout(this.silence);
-    this.silence = setTimeout(() => this.socket.terminate(), PONG_MS);
+    this.silence = setTimeout(() => this.socket.terminate(), within);
   }
 
   private move(link: Connection['link']): void {
@@ -96,6 +113,16 @@ export class Connection {
 
   private tell(): void {
     for (const listener of this.listeners) listener();
+  }
+}
+
+/** Browsers wait for minutes for a handshake that is never answered. */
+class ImpatientSocket extends WebSocket {
+  constructor(url: string | URL, protocols?: string | string[]) {
+    super(url, protocols);
+    const impatience = setTimeout(() => this.close(), OPEN_MS);
+    this.addEventListener('open', () => clearTimeout(impatience));
+    this.addEventListener('close', () => clearTimeout(impatience));
   }
 }
 

@@ -45,7 +45,7 @@ async function take(user: string): Promise<{ token: string; until: number }> {
   if (!response.ok) throw new Error(`no token for ${user}: ${response.status}`);
   const { token, expiresAt } = (await response.json()) as { token: string; expiresAt: string };
   // By this machine's clock a token may seem to have ended already: it is used all the same, and refused if it has.
-  return { token, until: Math.max(Date.parse(expiresAt), Date.now() + 2 * MARGIN_MS) };
+  return { token, until: Math.max(Date.parse(expiresAt) || 0, Date.now() + 2 * MARGIN_MS) };
 }
 
 /** `fetch` with the viewer's token; a token that is refused is replaced once. */

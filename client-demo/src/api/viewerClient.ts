@@ -39,7 +39,39 @@ const keys = {
 /** No request is waited for longer. */
 const REQUEST_MS = 10_000;
 
-export function createViewerClient({ user, askToSignIn }: ViewerOptions): ViewerClient {
+/** The clients of signed-in viewers, by user. */
+const shared = new Map<string, { readonly viewer: ViewerClient; users: number }>();
+
+/**
+ * A viewer's client. There is one for each person on a page: their wishes stay in one order, in whichever pane they tap, and
+ * also when somebody else was looked at in between.
+ */
+export function createViewerClient(options: ViewerOptions): ViewerClient {
+  const { user } = options;
+  if (user === null) return newViewerClient(options);
+  let entry = shared.get(user);
+  if (entry === undefined) {
+    entry = { viewer: newViewerClient(options), users: 0 };
+    shared.set(user, entry);
+  }
+  const { viewer } = entry;
+  const taken = entry;
+  taken.users += 1;
+  let isReleased = false;
+  const release = async () => {
+    if (isReleased) return;
+    isReleased = true;
+    taken.users -= 1;
+    // What the viewer wanted is sent before the client ends.
+    await viewer.likes.idle();
+    if (taken.users > 0 || shared.get(user) !== taken) return;
+    shared.delete(user);
+    viewer.close();
+  };
+  return { ...viewer, close: () => void release() };
+}
+
+function newViewerClient({ user, askToSignIn }: ViewerOptions): ViewerClient {
   const session = new Session(user);
   const likes = new Likes({ signedIn: user !== null, ...(askToSignIn && { askToSignIn }) });
   const connection = new Connection(`${location.origin.replace(/^http/, 'ws')}/graphql`, session);

@@ -21,6 +21,8 @@ export function LikeButton({ itemId, label }: { itemId: string; label: string })
         aria-describedby={numberId}
         data-phase={phase}
         onClick={tap}
+        // A key that is held down is one tap.
+        onKeyDown={(event) => event.repeat && event.key === 'Enter' && event.preventDefault()}
       >
         <svg className="like-heart" viewBox="0 0 24 24" width="24" height="24" aria-hidden="true">
           <path d={HEART} />

@@ -3,7 +3,7 @@
 import { type Client, CombinedError } from '@urql/core';
 import { filter, pipe, subscribe, take } from 'wonka';
 
-import { LikeDocument, UnlikeDocument } from '../graphql/generated';
+import { LikeDocument, type LikeMutation, UnlikeDocument, type UnlikeMutation } from '../graphql/generated';
 import { backoff, pause } from './pause';
 
 /** What the viewer wants of an item, by one tap. */
@@ -11,7 +11,7 @@ export interface Wish {
   readonly liked: boolean;
   /** The idempotency key: the tap's own, the same in all its tries. */
   readonly key: string;
-  /** When it was first sent: from then on the server may have it. */
+  /** The version of the heart that was known when it was first sent; null before: from then on the server may have it. */
   sentAt: number | null;
 }
 
@@ -19,11 +19,39 @@ export type Outcome =
   | { readonly is: 'answered' }
   /** The server said no: nothing was changed. */
   | { readonly is: 'refused'; readonly code: string }
-  /** No answer came: whether something was changed is not known. */
+  /** Something broke after the request had arrived: it may or may not have been carried out, and will not be any more. */
+  | { readonly is: 'unclear'; readonly code: string }
+  /** No answer came: whether something was changed, or still will be, is not known. */
   | { readonly is: 'given-up' }
   /** The viewer wants something else by now, and this was never sent. */
   | { readonly is: 'superseded' };
 
+export interface Call {
+  readonly client: Client;
+  readonly itemId: string;
+  readonly wish: Wish;
+  /** The version of the heart as it is known now. */
+  readonly heartVersion: () => number;
+  /** Whether this is still the last wish. */
+  readonly isWanted: () => boolean;
+  /** Whether a push or a read has shown that the wish was carried out. */
+  readonly stands: () => boolean;
+  /** Told when the network is away, and when it is back. */
+  readonly onWaiting: (offline: boolean) => void;
+}
+
+/** Codes with which the server says that it has changed nothing. */
+const REFUSALS = [
+  'UNAUTHENTICATED',
+  'FORBIDDEN',
+  'BAD_USER_INPUT',
+  'ITEM_NOT_FOUND',
+  'ITEM_CLOSED',
+  'IDEMPOTENCY_KEY_REUSED',
+  'LIMIT_EXCEEDED',
+  'GRAPHQL_PARSE_FAILED',
+  'GRAPHQL_VALIDATION_FAILED',
+];
 /** How long one try may take. */
 const TRY_MS = 4_000;
 /** No further try begins after this. The time spent offline does not count. */
@@ -39,50 +67,45 @@ export function newWish(liked: boolean): Wish {
 
 /**
  * Sends a wish until its outcome is known, as far as that can be had. A wish that was sent is never left for the next one: its
- * request may still arrive, and would then arrive after it. `waiting` is told when the network is away and when it is back;
- * `wanted` says whether this is still the last wish.
+ * request may still arrive, and would then arrive after it.
  */
-export async function send(
-  client: Client,
-  itemId: string,
-  wish: Wish,
-  wanted: () => boolean,
-  waiting: (offline: boolean) => void,
-): Promise<Outcome> {
+export async function send(call: Call): Promise<Outcome> {
+  const { wish } = call;
   let patience = PATIENCE_MS;
   for (let attempt = 1; ; attempt++) {
     if (!navigator.onLine) {
-      waiting(true);
+      call.onWaiting(true);
       await online();
-      waiting(false);
+      call.onWaiting(false);
       patience = PATIENCE_MS;
     }
-    if (wish.sentAt === null && !wanted()) return { is: 'superseded' };
+    if (wish.sentAt === null && !call.isWanted()) return { is: 'superseded' };
 
     const began = performance.now();
-    wish.sentAt ??= began;
-    const error = await once(client, itemId, wish);
-    if (error === null) return { is: 'answered' };
+    wish.sentAt ??= call.heartVersion();
+    const error = await once(call.client, call.itemId, wish);
+    if (error === null || call.stands()) return { is: 'answered' };
     const { code, retryable, retryAfterMs } = readError(error);
-    if (!retryable) return { is: 'refused', code };
+    if (!retryable) return { is: REFUSALS.includes(code) ? 'refused' : 'unclear', code };
     if (!navigator.onLine) continue;
 
     const wait = Math.max(backoff(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), retryAfterMs);
     patience -= performance.now() - began + wait;
     if (patience <= 0) return { is: 'given-up' };
     await pause(wait);
+    if (call.stands()) return { is: 'answered' };
   }
 }
 
 /**
- * One try. Null where it was answered with data. A try that took too long is no longer waited for; its request goes on until
- * the client's `fetch` ends it, since a mutation cannot be taken back.
+ * One try. Null where it was answered with the item. A try that took too long is no longer waited for; its request goes on
+ * until the client's `fetch` ends it, since a mutation cannot be taken back.
  */
-function once(client: Client, itemId: string, wish: Wish): Promise<CombinedError | null> {
+export function once(client: Client, itemId: string, wish: Wish): Promise<CombinedError | null> {
   return new Promise((resolve) => {
     const silence = setTimeout(() => {
       request.unsubscribe();
-      resolve(new CombinedError({ networkError: new Error('no answer in time') }));
+      resolve(noAnswer('no answer in time'));
     }, TRY_MS);
     const request = pipe(
       client.mutation(
@@ -93,28 +116,33 @@ function once(client: Client, itemId: string, wish: Wish): Promise<CombinedError
       ),
       filter((result) => !result.stale),
       take(1),
-      subscribe((result) => {
+      subscribe(({ data, error }) => {
         clearTimeout(silence);
-        const payload = result.data && Object.values(result.data)[0];
-        // With a payload the tap is stored; an error beside it is about reading the item, and worth a retry at most.
-        const stored = payload != null && result.error !== undefined && !readError(result.error).retryable;
-        resolve(stored ? null : (result.error ?? null));
+        const payload: Payload | undefined = data ? Object.values(data)[0] : undefined;
+        const isAnswer = payload?.item?.id === itemId && payload.item.myReactionVersion != null;
+        resolve(isAnswer ? null : (error ?? noAnswer('an answer without the item')));
       }),
     );
   });
+}
+
+type Payload = LikeMutation['like'] | UnlikeMutation['unlike'];
+
+function noAnswer(text: string): CombinedError {
+  return new CombinedError({ networkError: new Error(text) });
 }
 
 function online(): Promise<void> {
   return new Promise((resolve) => addEventListener('online', () => resolve(), { once: true }));
 }
 
-/** What the server says of an error; one that never reached it, or came from something in between, is worth a retry. */
+/** What the server says of an error; one without its code came from something in between, and is worth a retry. */
 function readError(error: CombinedError): { code: string; retryable: boolean; retryAfterMs: number } {
   const extensions = error.graphQLErrors[0]?.extensions;
-  if (extensions === undefined) return { code: 'NETWORK', retryable: true, retryAfterMs: 0 };
-  const { code, retryable, retryAfterMs } = extensions;
+  const { code, retryable, retryAfterMs } = extensions ?? {};
+  if (typeof code !== 'string') return { code: 'NETWORK', retryable: true, retryAfterMs: 0 };
   return {
-    code: typeof code === 'string' ? code : 'UNKNOWN',
+    code,
     retryable: retryable === true,
     retryAfterMs: typeof retryAfterMs === 'number' ? retryAfterMs : 0,
   };

@@ -120,9 +120,8 @@ describe('a call that fails', () => {
 
     const read = server.asked.filter(({ name }) => name === 'LikeStates').at(-1);
     read?.answer({ items: [item({ likeCount: 11, likedByMe: true, myReactionVersion: 1, countVersion: 101 })] });
-    expect(shown()).toMatchObject({ liked: true, count: 11 });
-    server.likes.dismissProblem('post:1');
-    expect(shown().problem).toBeNull();
+    // It was carried out after all: nothing is left to complain about.
+    expect(shown()).toMatchObject({ liked: true, count: 11, problem: null });
     // An answer that comes after all is only one more answer.
     mutation(0).answer({ like: { item: item({ likeCount: 11, likedByMe: true, myReactionVersion: 1 }) } });
     expect(shown()).toMatchObject({ liked: true, count: 11, phase: 'settled' });
@@ -151,6 +150,91 @@ describe('a call that fails', () => {
     await settled();
     expect(server.mutations().map(({ name }) => name)).toEqual(['Like', 'Like', 'Unlike']);
   });
+});
+
+describe('a call whose answers are lost', () => {
+  const liked = item({ likeCount: 11, likedByMe: true, myReactionVersion: 1, countVersion: 101 });
+
+  it('is over once a push shows that the server has it', async () => {
+    await watch();
+    tap();
+    server.push(liked);
+    mutation(0).loseConnection();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(server.mutations()).toHaveLength(1);
+    expect(shown()).toEqual({ liked: true, count: 11, phase: 'settled', problem: null });
+  });
+
+  it('makes way for the next tap once a push shows that the server has it', async () => {
+    await watch();
+    tap();
+    server.push(liked);
+    tap();
+    expect(server.mutations().map(({ name }) => name)).toEqual(['Like']);
+    // The first answer never comes.
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(server.mutations().map(({ name }) => name)).toEqual(['Like', 'Unlike']);
+    expect(shown()).toMatchObject({ liked: false, count: 10, problem: null });
+  });
+
+  it('is not taken for the older like of another device', async () => {
+    await watch(item({ likeCount: 11, likedByMe: true, myReactionVersion: 3 }));
+    tap();
+    mutation(0).loseConnection();
+    server.push(item({ likeCount: 11, likedByMe: true, myReactionVersion: 3, countVersion: 102 }));
+    await vi.advanceTimersByTimeAsync(500);
+    expect(server.mutations()).toHaveLength(2);
+  });
+
+  it.each([
+    ['no data', null],
+    ['no payload', { like: null }],
+    ['no item', { like: { item: null } }],
+    ['an item without its heart', { like: { item: { __typename: 'Item', id: 'post:1' } } }],
+    ['another item', { like: { item: { ...liked, id: 'post:2' } } }],
+  ])('is tried again after %s', async (_, data) => {
+    await watch();
+    tap();
+    mutation(0).answer(data);
+    await settled();
+    expect(shown()).toMatchObject({ liked: true, count: 11, phase: 'sending' });
+    await vi.advanceTimersByTimeAsync(500);
+    expect(mutation(1).variables.idempotencyKey).toBe(mutation(0).variables.idempotencyKey);
+  });
+
+  it('does not swallow the next tap where something broke after it was stored', async () => {
+    await watch();
+    tap();
+    tap();
+    mutation(0).refuse('INTERNAL_SERVER_ERROR');
+    await settled();
+    expect(server.mutations().map(({ name }) => name)).toEqual(['Like', 'Unlike']);
+  });
+});
+
+it('sends the last wish when the page is left', async () => {
+  await watch();
+  tap();
+  tap();
+  dispatchEvent(new Event('pagehide'));
+  expect(server.mutations().map(({ name }) => name)).toEqual(['Like', 'Unlike']);
+  const { idempotencyKey } = mutation(1).variables;
+  // The page comes back: the wish is sent again, under its key.
+  mutation(0).answer({ like: { item: item({ likeCount: 11, likedByMe: true, myReactionVersion: 1 }) } });
+  await settled();
+  expect(mutation(2).variables.idempotencyKey).toBe(idempotencyKey);
+});
+
+it('tells when every wish has found its outcome', async () => {
+  await watch();
+  tap();
+  const told = vi.fn();
+  void server.likes.idle().then(told);
+  await settled();
+  expect(told).not.toHaveBeenCalled();
+  mutation(0).refuse('ITEM_CLOSED');
+  await settled();
+  expect(told).toHaveBeenCalled();
 });
 
 describe('offline', () => {
@@ -236,6 +320,22 @@ describe('watching', () => {
     }
     const open = server.asked.filter(({ kind, waits }) => kind === 'subscription' && waits());
     expect(open.flatMap(({ variables }) => variables.ids).sort()).toEqual(['post:1', 'post:2']);
+  });
+
+  it('comes back to a server that had no room', async () => {
+    await watch();
+    const open = () => server.asked.filter(({ kind, waits }) => kind === 'subscription' && waits());
+    open()[0]?.refuse('LIMIT_EXCEEDED');
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(open()).toHaveLength(1);
+  });
+
+  it('shows who else likes an item whose friends could not be read, and takes them later', async () => {
+    await watch(item({ likeCount: 11, likedByMe: true, myReactionVersion: 1, friendLikers: null }));
+    expect(server.likes.state('post:1').othersCount).toBe(10);
+    const friendLikers = { users: [{ id: 'ben', name: 'Ben' }], othersCount: 9, complete: true };
+    server.push(item({ likeCount: 11, likedByMe: true, myReactionVersion: 1, friendLikers }));
+    expect(server.likes.state('post:1')).toMatchObject({ othersCount: 9, friends: [{ id: 'ben' }] });
   });
 
   it('opens a subscription anew that ended with an error', async () => {

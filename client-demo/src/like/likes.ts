@@ -3,7 +3,7 @@
 import type { Client, Exchange, OperationResult } from '@urql/core';
 import { map, pipe } from 'wonka';
 
-import { newWish, type Outcome, send, type Wish } from './call';
+import { newWish, type Outcome, once, send, type Wish } from './call';
 import { takeItems } from './items';
 import { type ItemLikes, newest, withHeart } from './newest';
 import { Watcher } from './watcher';
@@ -51,6 +51,8 @@ interface Entry {
   calling: boolean;
   offline: boolean;
   problem: string | null;
+  /** The wish that `problem` is about. */
+  failed: Wish | null;
   shown: LikeState;
   readonly listeners: Set<() => void>;
   readonly pushed: Set<(push: Push) => void>;
@@ -76,7 +78,11 @@ export class Likes {
     (itemId) => this.entries.get(itemId)?.known !== undefined,
   );
 
-  constructor(private readonly options: LikesOptions) {}
+  private readonly awaitingIdle: (() => void)[] = [];
+
+  constructor(private readonly options: LikesOptions) {
+    addEventListener('pagehide', this.leave);
+  }
 
   /** Lets only the newest of each item through to the cache, from whatever query, answer or push it comes. */
   readonly exchange: Exchange = ({ client, forward }) => {
@@ -123,14 +129,14 @@ export class Likes {
     }
     const entry = this.entry(itemId);
     entry.wish = newWish(!entry.shown.liked);
-    entry.problem = null;
+    clearProblem(entry);
     this.show(entry);
     void this.carryOut(itemId, entry);
   }
 
   dismissProblem(itemId: string): void {
     const entry = this.entry(itemId);
-    entry.problem = null;
+    clearProblem(entry);
     this.show(entry);
   }
 
@@ -139,9 +145,33 @@ export class Likes {
     this.watcher.refreshAll();
   }
 
+  /** Ends when every wish has found its outcome. */
+  idle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.awaitingIdle.push(resolve);
+      this.tellIdle();
+    });
+  }
+
   /** Ends all watching. */
   close(): void {
+    removeEventListener('pagehide', this.leave);
     this.watcher.close();
+  }
+
+  /**
+   * The page is being left: a wish that waits for a call to end is sent after it, and not waited for. It nearly always arrives in
+   * that order; otherwise it would not arrive at all.
+   */
+  private readonly leave = (): void => {
+    for (const [itemId, { wish, calling }] of this.entries) {
+      if (calling && wish?.sentAt === null && navigator.onLine) void once(this.ready(), itemId, wish);
+    }
+  };
+
+  private tellIdle(): void {
+    if ([...this.entries.values()].some(({ calling }) => calling)) return;
+    for (const tell of this.awaitingIdle.splice(0)) tell();
   }
 
   private ready(): Client {
@@ -153,36 +183,42 @@ export class Likes {
   private async carryOut(itemId: string, entry: Entry): Promise<void> {
     if (entry.calling) return;
     entry.calling = true;
+    let isHeartSure = true;
     while (entry.wish !== null) {
       const wish = entry.wish;
       // Taps that came during a call may have led back to where it left the heart.
-      if (entry.known?.likedByMe === wish.liked && wish.sentAt === null) {
+      if (isHeartSure && wish.sentAt === null && entry.known?.likedByMe === wish.liked) {
         entry.wish = null;
         break;
       }
-      const outcome = await send(
-        this.ready(),
+      const outcome = await send({
+        client: this.ready(),
         itemId,
         wish,
-        () => entry.wish === wish,
-        (offline) => {
+        heartVersion: () => entry.known?.myReactionVersion ?? -1,
+        isWanted: () => entry.wish === wish,
+        stands: () => stands(wish, entry.known),
+        onWaiting: (offline) => {
           entry.offline = offline;
           this.show(entry);
         },
-      );
+      });
+      isHeartSure = outcome.is !== 'unclear';
       this.settle(itemId, entry, wish, outcome);
     }
     entry.calling = false;
     this.show(entry);
+    this.tellIdle();
   }
 
   private settle(itemId: string, entry: Entry, wish: Wish, outcome: Outcome): void {
     if (outcome.is === 'superseded') return;
-    // Where it is not known whether the last call arrived, none can follow it: every wish is given up, and what became
-    // of them is read.
+    // Where it is not known whether the last call will still arrive, none can follow it: every wish is given up, and what
+    // became of them is read.
     if (entry.wish === wish || outcome.is === 'given-up') entry.wish = null;
     if (outcome.is !== 'answered') {
-      entry.problem = problemText(wish, outcome.is === 'refused' ? outcome.code : 'NETWORK');
+      entry.problem = problemText(wish, outcome.is === 'given-up' ? 'NETWORK' : outcome.code);
+      entry.failed = wish;
     }
     // Undone, or overtaken by the viewer's other device: what is shown now had better be the present.
     if (entry.known?.likedByMe !== wish.liked) this.watcher.refresh([itemId]);
@@ -193,6 +229,8 @@ export class Likes {
     const entry = this.entry(answer.id);
     const before = entry.known;
     entry.known = newest(before, answer);
+    // It was carried out after all.
+    if (entry.failed !== null && stands(entry.failed, entry.known)) clearProblem(entry);
     if (entry.known !== before) this.show(entry);
     if (isPush) {
       const push = { at: performance.now(), count: entry.known.likeCount, countAsOf: entry.known.countAsOf };
@@ -208,7 +246,7 @@ export class Likes {
       liked,
       count: known === undefined ? null : wish === null ? known.likeCount : withHeart(known, liked),
       friends: known?.friendLikers?.users ?? [],
-      othersCount: known?.friendLikers?.othersCount ?? known?.likeCount ?? 0,
+      othersCount: known?.friendLikers?.othersCount ?? (known === undefined ? 0 : withHeart(known, false)),
       phase: entry.offline ? 'waiting' : wish !== null ? 'sending' : known === undefined ? 'loading' : 'settled',
       problem: entry.problem,
       stale: known?.countFreshness === 'STALE',
@@ -226,6 +264,7 @@ export class Likes {
         calling: false,
         offline: false,
         problem: null,
+        failed: null,
         shown: UNKNOWN,
         listeners: new Set(),
         pushed: new Set(),
@@ -234,6 +273,17 @@ export class Likes {
     }
     return entry;
   }
+}
+
+/** Whether a wish that was sent is what the server has: by this tap, or by the viewer's other device. */
+function stands(wish: Wish, known: ItemLikes | undefined): boolean {
+  if (wish.sentAt === null || known?.likedByMe !== wish.liked) return false;
+  return known.myReactionVersion !== null && known.myReactionVersion > wish.sentAt;
+}
+
+function clearProblem(entry: Entry): void {
+  entry.problem = null;
+  entry.failed = null;
 }
 
 function problemText(wish: Wish, code: string): string {

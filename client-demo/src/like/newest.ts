@@ -22,7 +22,14 @@ export function newest(known: ItemLikes | undefined, answer: ItemLikes): ItemLik
   if (answer.myReactionVersion < known.myReactionVersion) return known;
   if (answer.countVersion > known.countVersion) return answer;
   const { likedByMe, myReactionVersion } = answer;
-  return { ...later(known, answer), likedByMe, myReactionVersion, likeCount: withHeart(known, likedByMe) };
+  const friendLikers = known.friendLikers ?? answer.friendLikers;
+  return {
+    ...later(known, answer),
+    likedByMe,
+    myReactionVersion,
+    friendLikers,
+    likeCount: withHeart(known, likedByMe),
+  };
 }
 
 /** The same count, known for a later instant: freshness changes without a new version. */

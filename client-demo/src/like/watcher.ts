@@ -152,8 +152,7 @@ export class Watcher {
 
 /** Whether the server refused what was asked, so that asking the same again is of no use. */
 function isRefusal(error: CombinedError): boolean {
-  const code = error.graphQLErrors[0]?.extensions?.code;
-  return code === 'BAD_USER_INPUT' || code === 'LIMIT_EXCEEDED';
+  return error.graphQLErrors[0]?.extensions?.code === 'BAD_USER_INPUT';
 }
 
 function parts(ids: readonly string[]): string[][] {
