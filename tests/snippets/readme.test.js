@@ -5,13 +5,15 @@ import { join } from 'node:path';
 import { buildSchema, parse, print, separateOperations, validate } from 'graphql';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
-import { holdAnswers, holdRequests, openNetwork } from './src/network.js';
+import { breakSockets, holdAnswers, holdRequests, openNetwork } from './src/network.js';
 import { openPage } from './src/page.js';
 import { blocksOf } from './src/readme.js';
 import { startDemo } from './src/server.js';
 import { freeHost, runShell } from './src/shell.js';
 
 const patience = { timeout: 10_000, interval: 10 };
+/** What the pages of the README show first. On a demo that has just begun, neither ana nor ben likes it. */
+const id = 'photo:sunrise';
 
 const run = new Set();
 const blocks = blocksOf('From your frontend');
@@ -29,14 +31,16 @@ beforeEach(async () => {
   vi.resetModules();
 });
 afterEach(async () => {
+  vi.useRealTimers();
   page?.close();
   page = undefined;
   network.close();
   await server.stop();
 });
 
-const react = (user, item, reaction) =>
-  server.as(user)(`mutation { setReaction(input: {itemId: "${item}", reaction: ${reaction}}) { changed } }`);
+const benLikesIt = () => server.as('ben')(`mutation { like(input: {itemId: "${id}"}) { changed } }`);
+const closeIt = () =>
+  server.asService(`mutation { upsertItems(input: {items: [{id: "${id}", open: false}]}) { items { id } } }`);
 
 /** What ana sees of an item once everything that was done to it is counted. */
 async function stateOf(id) {
@@ -50,28 +54,21 @@ async function stateOf(id) {
   }, patience);
 }
 
-/** An item that neither ana nor dan likes, as ana sees it. */
-async function unliked(id) {
-  await react('ana', id, 'NONE');
-  await react('dan', id, 'NONE');
-  return stateOf(id);
-}
-
 test('curl', async () => {
-  const before = await unliked('game:go');
+  const before = await stateOf('post:3');
   const [feed, first, again] = await runShell([block('curl.sh')], server.host);
-  expect(feed.data.items.map(({ id }) => id)).toEqual(['post:1', 'game:go']);
+  expect(feed.data.items.map(({ id }) => id)).toEqual(['post:1', 'post:3']);
   const item = { likeCount: before.likeCount + 1, likedByMe: true };
   expect(first.data.like).toEqual({ changed: true, replayed: false, item });
   expect(again.data.like).toEqual({ changed: true, replayed: true, item });
-  expect(await stateOf('game:go')).toMatchObject(item);
+  expect(await stateOf('post:3')).toMatchObject(item);
 });
 
 describe('likewise.js', () => {
   const load = () => import(/* @vite-ignore */ `./pasted/${block('likewise.js').name}`);
 
   test("sends a lost answer's request again, under the same key", async () => {
-    const before = await unliked('post:1');
+    const before = await stateOf(id);
     const { request, REACT } = await load();
     const keys = [];
     network.around = async ({ variables }, go) => {
@@ -80,11 +77,11 @@ describe('likewise.js', () => {
       if (keys.length === 1) throw new TypeError('the connection broke off');
       return response;
     };
-    const input = { itemId: 'post:1', reaction: 'LIKE', idempotencyKey: 'one-tap' };
+    const input = { itemId: id, reaction: 'LIKE', idempotencyKey: 'one-tap' };
     const { setReaction } = await request(REACT, { input });
     expect(keys).toEqual(['one-tap', 'one-tap']);
     expect(setReaction.item.likeCount).toBe(before.likeCount + 1);
-    expect(await stateOf('post:1')).toMatchObject({ myReactionVersion: before.myReactionVersion + 1 });
+    expect(await stateOf(id)).toMatchObject({ myReactionVersion: before.myReactionVersion + 1 });
   });
 
   test('tries again while the server says that this may help, and gives up', async () => {
@@ -94,7 +91,7 @@ describe('likewise.js', () => {
       tries += 1;
       return Response.json({ errors: [{ message: 'Busy.', extensions: { code: 'OVERLOADED', retryable: true } }] });
     };
-    await expect(request(FEED, { ids: ['post:1'] })).rejects.toMatchObject({ message: 'Busy.', code: 'OVERLOADED' });
+    await expect(request(FEED, { ids: [id] })).rejects.toMatchObject({ message: 'Busy.', code: 'OVERLOADED' });
     expect(tries).toBe(5);
   });
 
@@ -107,6 +104,40 @@ describe('likewise.js', () => {
     };
     await expect(request(FEED, { ids: ['not an id'] })).rejects.toMatchObject({ code: 'BAD_USER_INPUT' });
     expect(tries).toBe(1);
+  });
+
+  test('takes a new token when its own is refused', async () => {
+    const { request, FEED } = await load();
+    const read = () => request(FEED, { ids: [id] });
+    await read();
+    await server.restart();
+    expect(await read()).toMatchObject({ items: [{ id }] });
+  });
+
+  test('takes a new token once', async () => {
+    const { request, FEED } = await load();
+    let tries = 0;
+    network.around = async () => {
+      tries += 1;
+      const extensions = { code: 'UNAUTHENTICATED', retryable: false };
+      return Response.json({ errors: [{ message: 'No.', extensions }] }, { status: 401 });
+    };
+    await expect(request(FEED, { ids: [id] })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+    expect(tries).toBe(2);
+  });
+
+  test('connects again within six seconds after an outage of an hour', async () => {
+    const outage = breakSockets();
+    const { socket, WATCH } = await load();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const sink = { next() {}, error: expect.unreachable, complete() {} };
+    const stop = socket.subscribe({ query: WATCH, variables: { ids: [id] } }, sink);
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    const { tries } = outage;
+    expect(tries).toBeLessThan(3_600 / 2 + 10);
+    await vi.advanceTimersByTimeAsync(6_000);
+    expect(outage.tries).toBeGreaterThan(tries);
+    stop();
   });
 
   test('keeps the newest heart and the newest count', async () => {
@@ -123,7 +154,7 @@ describe('likewise.js', () => {
 });
 
 describe('feed.js', () => {
-  async function follow(id) {
+  async function follow() {
     const { follow, tap } = await import(/* @vite-ignore */ `./pasted/${block('feed.js').name}`);
     const shown = [];
     const stop = await follow([id], (item) => shown.push(item));
@@ -132,22 +163,32 @@ describe('feed.js', () => {
   }
 
   test('reads, likes and watches', async () => {
-    const { likeCount } = await unliked('post:1');
-    const { shown, tap, stop, until } = await follow('post:1');
-    expect(shown[0]).toMatchObject({ id: 'post:1', likedByMe: false, likeCount });
+    const { likeCount } = await stateOf(id);
+    const { shown, tap, stop, until } = await follow();
+    expect(shown[0]).toMatchObject({ id, likedByMe: false, likeCount });
     const tapped = tap(shown[0], (item) => shown.push(item));
     expect(shown.at(-1)).toMatchObject({ likedByMe: true, likeCount: likeCount + 1 });
     await tapped;
-    expect(await stateOf('post:1')).toMatchObject({ likedByMe: true, likeCount: likeCount + 1 });
-    await react('dan', 'post:1', 'LIKE');
+    expect(await stateOf(id)).toMatchObject({ likedByMe: true, likeCount: likeCount + 1 });
+    await benLikesIt();
     await until({ likedByMe: true, likeCount: likeCount + 2 });
     stop();
   });
 
+  test('watches on when the server comes back and refuses the token', async () => {
+    const { likeCount } = await stateOf(id);
+    const { stop, until } = await follow();
+    await vi.waitFor(() => expect(network.pushed).toContainEqual(expect.objectContaining({ id })), patience);
+    await server.restart();
+    await benLikesIt();
+    await until({ likeCount: likeCount + 1 });
+    stop();
+  });
+
   test('undoes a like that is refused', async () => {
-    await unliked('post:1');
-    const { shown, tap, stop, until } = await follow('post:1');
-    await server.asService('mutation { upsertItems(input: {items: [{id: "post:1", open: false}]}) { items { id } } }');
+    await stateOf(id);
+    const { shown, tap, stop, until } = await follow();
+    await closeIt();
     const before = shown[0];
     const tapped = tap(before, (item) => shown.push(item));
     expect(shown.at(-1)).toMatchObject({ likedByMe: true, likeCount: before.likeCount + 1 });
@@ -158,17 +199,16 @@ describe('feed.js', () => {
 });
 
 describe.each(['urql.jsx', 'apollo.jsx', 'relay.jsx'])('%s', (name) => {
-  const id = 'photo:sunrise';
   let count;
   beforeEach(async () => {
-    count = (await unliked(id)).likeCount;
+    count = (await stateOf(id)).likeCount;
     const { App } = await import(/* @vite-ignore */ `./pasted/${block(name).name}`);
     page = await openPage(App);
     await page.shows({ liked: false, count, idle: true });
   });
 
   test('shows what others do', async () => {
-    await react('dan', id, 'LIKE');
+    await benLikesIt();
     await page.shows({ liked: false, count: count + 1 });
   });
 
@@ -185,7 +225,7 @@ describe.each(['urql.jsx', 'apollo.jsx', 'relay.jsx'])('%s', (name) => {
   });
 
   test('undoes a like that is refused', async () => {
-    await server.asService(`mutation { upsertItems(input: {items: [{id: "${id}", open: false}]}) { items { id } } }`);
+    await closeIt();
     page.tap();
     await page.shows({ liked: false, count, idle: true, failed: true });
     expect(page.shown).toContainEqual({ liked: true, count: count + 1, idle: false, failed: false });
@@ -196,7 +236,7 @@ describe.each(['urql.jsx', 'apollo.jsx', 'relay.jsx'])('%s', (name) => {
     const open = holdAnswers(network);
     page.tap();
     await page.shows({ liked: true, count: count + 1, idle: false });
-    await react('dan', id, 'LIKE');
+    await benLikesIt();
     await vi.waitFor(
       () => expect(network.pushed).toContainEqual(expect.objectContaining({ id, likeCount: count + 2 })),
       patience,
@@ -210,7 +250,7 @@ describe.each(['urql.jsx', 'apollo.jsx', 'relay.jsx'])('%s', (name) => {
     const open = holdRequests(network);
     page.tap();
     await page.shows({ liked: true, count: count + 1, idle: false });
-    await react('dan', id, 'LIKE');
+    await benLikesIt();
     await vi.waitFor(
       () => expect(network.pushed).toContainEqual(expect.objectContaining({ id, likeCount: count + 1 })),
       patience,

@@ -41,6 +41,28 @@ export function openNetwork(host) {
   return network;
 }
 
+/** From now on every socket breaks off as in an outage. `tries` counts them. */
+export function breakSockets() {
+  const outage = { tries: 0 };
+  vi.stubGlobal(
+    'WebSocket',
+    class {
+      static CONNECTING = 0;
+      static OPEN = 1;
+      static CLOSING = 2;
+      static CLOSED = 3;
+      constructor() {
+        outage.tries += 1;
+        queueMicrotask(() => {
+          this.onerror({ type: 'error' });
+          this.onclose({ code: 1006, reason: '' });
+        });
+      }
+    },
+  );
+  return outage;
+}
+
 /** Mutations are sent, and their answers wait until the function that comes back is called. */
 export function holdAnswers(network) {
   const [open, opened] = gate();

@@ -26,20 +26,37 @@ export function newFolder() {
 
 export async function startDemo() {
   const { folder, remove } = newFolder();
-  const env = environment({ LIKEWISE_JWT_SECRET: randomBytes(32).toString('hex') });
-  const server = spawn(binary, ['serve', '--demo', '--listen', '127.0.0.1:0'], { cwd: folder, env });
-  const ended = once(server, 'close');
-  const host = await listening(server);
+  let demo = serve(folder, '127.0.0.1:0');
+  const host = await demo.host;
 
-  const token = (args) => execFileSync(binary, ['token', ...args], { env, encoding: 'utf8' }).trim();
+  const token = (args) => execFileSync(binary, ['token', ...args], { env: demo.env, encoding: 'utf8' }).trim();
   return {
     host,
     as: (user) => (query) => graphql(host, token(['--user', user]), query),
     asService: (query) => graphql(host, token(['--user', 'backend', '--scope', 'service']), query),
+    /** The same address and data, and another secret: tokens from before are refused. */
+    async restart() {
+      await demo.stop();
+      demo = serve(folder, host);
+      await demo.host;
+    },
+    async stop() {
+      await demo.stop();
+      remove();
+    },
+  };
+}
+
+function serve(folder, listen) {
+  const env = environment({ LIKEWISE_JWT_SECRET: randomBytes(32).toString('hex') });
+  const server = spawn(binary, ['serve', '--demo', '--listen', listen], { cwd: folder, env });
+  const ended = once(server, 'close');
+  return {
+    env,
+    host: listening(server),
     async stop() {
       server.kill();
       await ended;
-      remove();
     },
   };
 }
