@@ -4,6 +4,7 @@ import { Answers, type Call, cutOff, loseAnswer, pass, silence } from '../suppor
 import { within } from '../support/deadlines';
 import { test } from '../support/fixtures';
 import { changes, drawn, watchFrames } from '../support/frames';
+import { Sockets } from '../support/sockets';
 
 /** The browser's own words about requests that these tests make fail. */
 const failedRequest = /Failed to load resource/;
@@ -92,11 +93,19 @@ describe('a retry', () => {
     const ana = person('ana');
     const before = await ana.unlike('game:hex');
     const answers = new Answers();
-    const visit = await open({ before: answers.route });
+    const sockets = new Sockets();
+    const visit = await open({
+      before: async (page) => {
+        await answers.route(page);
+        await sockets.route(page);
+      },
+    });
     visit.expectConsole(failedRequest);
     const item = visit.pane().item('game:hex');
     await item.settled();
     await watchFrames(item);
+    // Or a push would say that the like is there, and there would be nothing to send again.
+    sockets.deaf = true;
     answers.let((call) => (answers.calls.length === 1 ? loseAnswer(call) : pass(call)));
     await item.tap();
     await expect.poll(() => answers.calls.length, within('push')).toBe(2);
@@ -106,6 +115,28 @@ describe('a retry', () => {
     expect(new Set(answers.keys).size).toBe(1);
     expect(await changes(item)).toEqual([`♡${before.count}`, `♥${before.count + 1}`]);
     expect(await ana.item('game:hex')).toEqual({ liked: true, count: before.count + 1, version: before.version + 1 });
+  });
+
+  test('is not needed where a push shows that the like is there', async ({ open, person }) => {
+    const ana = person('ana');
+    const before = await ana.unlike('game:morris');
+    const answers = new Answers();
+    const visit = await open({ before: answers.route });
+    visit.expectConsole(failedRequest);
+    const item = visit.pane().item('game:morris');
+    await item.settled();
+    await watchFrames(item);
+    answers.let(loseAnswer);
+    await item.tap();
+    await expect.poll(() => item.heart.getAttribute('data-phase'), within('givingUp')).toBe('settled');
+    await drawn(item);
+    expect(await changes(item)).toEqual([`♡${before.count}`, `♥${before.count + 1}`]);
+    expect(await item.root.getByText(/could not be sent/).count()).toBe(0);
+    expect(await ana.item('game:morris')).toEqual({
+      liked: true,
+      count: before.count + 1,
+      version: before.version + 1,
+    });
   });
 
   test('waits as long as an overloaded server asks for', async ({ open, person }) => {
