@@ -34,6 +34,23 @@ async function reconnecting(page: Page): Promise<void> {
   });
 }
 
+/** Lets everything have that many likes, whatever the server says. */
+function withLikes(likes: number): (page: Page) => Promise<void> {
+  const edited = (text: string) =>
+    text
+      .replaceAll(/"likeCount":\d+/g, `"likeCount":${likes}`)
+      .replaceAll(/"othersCount":\d+/g, `"othersCount":${likes}`);
+  return async (page) => {
+    await page.route('**/graphql', async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, body: edited(await response.text()) });
+    });
+    await page.routeWebSocket(/\/graphql$/, (socket) => {
+      socket.connectToServer().onMessage((message) => socket.send(edited(message.toString())));
+    });
+  };
+}
+
 describe('at 320 pixels nothing is cut off', () => {
   const places = [
     { name: 'the feed', path: '/#/cleo' },
@@ -52,4 +69,23 @@ describe('at 320 pixels nothing is cut off', () => {
       expect(await visit.page.evaluate(cutOffs)).toEqual([]);
     });
   }
+
+  for (const likes of [1_234_567, Number.MAX_SAFE_INTEGER]) {
+    for (const path of ['/#/cleo', '/#/cleo/item/post:1', '/#/ana+/cleo', '/#/ana/item/post:1+/cleo/item/post:1']) {
+      test(`with ${likes} likes on ${path}`, async ({ open }) => {
+        const visit = await open({ path, viewport: narrowest, before: withLikes(likes) });
+        const article = visit.page.locator('article[data-item="post:1"]').first();
+        await article.locator('[data-count]').getByText(likes.toLocaleString('en')).waitFor();
+        expect(await visit.page.evaluate(cutOffs)).toEqual([]);
+        const line = await article.locator('[data-like-line]').boundingBox();
+        expect(line?.width).toBeGreaterThan(100);
+      });
+    }
+  }
+
+  test('with an id as long as ids may be', async ({ open }) => {
+    const visit = await open({ path: `/#/ana/item/${'x'.repeat(255)}`, viewport: narrowest });
+    await visit.page.locator('[data-count]').filter({ hasText: /\d/ }).waitFor();
+    expect(await visit.page.evaluate(cutOffs)).toEqual([]);
+  });
 });
