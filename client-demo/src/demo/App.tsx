@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'react';
 
 import { rememberViewer } from '../api/remembered';
-import { itemOf } from './catalogue';
+import { canBeItem, itemOf } from './catalogue';
 import { Pane } from './pane/Pane';
 import { copyPlace } from './pane/places';
-import { type PaneRoute, type Panes, withoutPane, withPane, withSecondPane } from './route';
+import { type PaneRoute, type Panes, type View, withoutPane, withPane, withSecondPane } from './route';
 import { ThemeSwitch } from './ThemeSwitch';
 import { go, useRoute } from './useRoute';
 
@@ -72,10 +72,16 @@ export function App() {
 
 /** Names the tab, and the entry of its history, after what the first pane shows. */
 function useTitle([{ view }]: Panes): void {
-  const title = view.kind === 'item' ? itemOf(view.id).title : view.kind === 'liked' ? 'My likes' : null;
+  const title = titleOf(view);
   useEffect(() => {
     document.title = title ? `${title} · Likewise` : 'Likewise';
   }, [title]);
+}
+
+function titleOf(view: View): string | null {
+  if (view.kind === 'feed') return null;
+  if (view.kind === 'liked') return 'My likes';
+  return canBeItem(view.id) ? itemOf(view.id).title : 'No such item';
 }
 
 function placeOf({ viewer, view }: PaneRoute): string {

@@ -25,6 +25,11 @@ export function itemOf(id: string): CatalogueItem {
   return byId.get(id) ?? { id, type: 'item', title: id, text: '' };
 }
 
+/** Whether there can be such an item: an id is 1 to 255 printable ASCII characters without spaces. */
+export function canBeItem(id: string): boolean {
+  return /^[!-~]{1,255}$/.test(id);
+}
+
 /** How a viewer is called on the page; null is somebody who is not signed in. */
 export function viewerName(viewer: string | null): string {
   return viewer === null ? 'Signed out' : (names.get(viewer) ?? viewer);

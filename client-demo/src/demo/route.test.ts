@@ -30,6 +30,22 @@ describe('the address', () => {
     expect(parsePanes(hash)).toEqual([ana]);
   });
 
+  it.each([
+    ['#/ana/item/a+b', 'a+b'],
+    ['#/ana/item/a/b', 'a/b'],
+    ['#/ana/item/a%20b', 'a b'],
+  ])('%s names the item %j', (hash, id) => {
+    expect(parsePanes(hash)).toEqual([{ viewer: 'ana', view: { kind: 'item', id } }]);
+  });
+
+  it('is the same again for every character that ids may have', () => {
+    const id = Array.from({ length: 94 }, (_, n) => String.fromCharCode(0x21 + n)).join('');
+    const panes: Panes = [{ viewer: 'ana', view: { kind: 'item', id: `+/ben${id}` } }, ana];
+    const address = new URL(`http://127.0.0.1/${formatPanes(panes)}`).hash;
+    expect(address).toBe(formatPanes(panes));
+    expect(parsePanes(address)).toEqual(panes);
+  });
+
   it('shows no third pane', () => {
     expect(parsePanes('#/ana+/ben/item/post:1+/eva')).toEqual([ana, ben]);
   });

@@ -23,7 +23,8 @@ const known = new Set(people.map((person) => person.id));
 const home: PaneRoute = { viewer: people[0]?.id ?? null, view: feed };
 
 export function parsePanes(hash: string): Panes {
-  const [first, second] = hash.replace(/^#/, '').split('+').map(parsePane);
+  // Within an id a plus is encoded, but whoever writes an address by hand may not know.
+  const [first, second] = hash.replace(/^#/, '').split('+/').map(parsePane);
   if (!first) return [home];
   return second ? [first, second] : [first];
 }
@@ -51,12 +52,12 @@ export function withoutPane(panes: Panes, index: number): Panes {
 }
 
 function parsePane(path: string): PaneRoute | null {
-  const [, name = '', kind, id] = path.split('/');
+  const [name = '', kind, ...id] = path.replace(/^\//, '').split('/');
   if (name !== signedOut && !known.has(name)) return null;
-  return { viewer: name === signedOut ? null : name, view: parseView(kind, id) };
+  return { viewer: name === signedOut ? null : name, view: parseView(kind, id.join('/')) };
 }
 
-function parseView(kind: string | undefined, id: string | undefined): View {
+function parseView(kind: string | undefined, id: string): View {
   if (kind === 'liked') return liked;
   const decoded = kind === 'item' && id ? decode(id) : null;
   return decoded ? { kind: 'item', id: decoded } : feed;

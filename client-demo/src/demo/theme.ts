@@ -1,4 +1,6 @@
 // Light or dark: the system's choice, which the style sheet follows by itself, until somebody makes another.
+import { browserShelf } from '../api/storage';
+
 const storageKey = 'likewise-theme';
 
 type Theme = 'light' | 'dark';
@@ -13,12 +15,12 @@ export function theme(): Theme {
 
 export function choose(choice: Theme): void {
   document.documentElement.dataset.theme = choice;
-  localStorage.setItem(storageKey, choice);
+  browserShelf.write(storageKey, choice);
 }
 
 /** Before anything is drawn. */
 export function restoreTheme(): void {
-  const stored = localStorage.getItem(storageKey);
+  const stored = browserShelf.read(storageKey);
   if (stored === 'light' || stored === 'dark') document.documentElement.dataset.theme = stored;
 }
 

@@ -1,11 +1,16 @@
-import { useMemo, useSyncExternalStore } from 'react';
+import { useEffect, useMemo, useSyncExternalStore } from 'react';
 
 import { formatPanes, type Panes, parsePanes } from './route';
 
-/** The panes that the address names. */
+/** The panes that the address names. One that names something else is replaced by that of what is shown. */
 export function useRoute(): Panes {
   const hash = useSyncExternalStore(onHashChange, () => location.hash);
-  return useMemo(() => parsePanes(hash), [hash]);
+  const panes = useMemo(() => parsePanes(hash), [hash]);
+  useEffect(() => {
+    const right = formatPanes(panes);
+    if (hash !== '' && hash !== right) history.replaceState(history.state, '', right);
+  }, [hash, panes]);
+  return panes;
 }
 
 /** Shows other panes; Back returns to the present ones. */

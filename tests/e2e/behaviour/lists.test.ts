@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 
 import catalogue from '../../../client-demo/src/demo/catalogue.json' with { type: 'json' };
 import { within } from '../support/deadlines';
+import { Pane } from '../support/demo';
 import { test } from '../support/fixtures';
 
 /** Turns the wheel until the list has no more to load; fails where it stops growing before. */
@@ -59,6 +60,22 @@ test('scrolling brings all that the viewer likes, newest first', async ({ open, 
     ids.toReversed(),
   );
   for (const id of ids) expect((await visit.pane().item(id).settled()).liked).toBe(true);
+});
+
+test('what the viewer liked in the other pane can be shown among their likes', async ({ open, person }) => {
+  await person('dan').unlike('game:go');
+  const visit = await open({ path: '/#/dan+/dan/liked' });
+  const panes = visit.page.locator('section[aria-label^="Viewing"]');
+  const [left, right] = [new Pane(panes.first()), new Pane(panes.last())];
+  await right.root.locator('article[data-item], .empty').first().waitFor();
+  const newest = right.root.getByRole('button', { name: 'Show the newest' });
+  await left.item('game:go').settled();
+  expect(await newest.count()).toBe(0);
+  await left.item('game:go').tap();
+  await newest.click();
+  await right.root.locator('article[data-item]').first().and(right.item('game:go').root).waitFor();
+  expect((await right.item('game:go').settled()).liked).toBe(true);
+  await newest.waitFor({ state: 'hidden' });
 });
 
 test('a list that cannot be read says so, and can be tried again', async ({ open, person }) => {

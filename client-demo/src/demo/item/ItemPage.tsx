@@ -3,7 +3,7 @@ import { lazy, Suspense } from 'react';
 import { LikeButton } from '../../like/LikeButton';
 import { Art } from '../art/Art';
 import { BurstPanel } from '../burst/BurstPanel';
-import { itemOf } from '../catalogue';
+import { canBeItem, itemOf } from '../catalogue';
 import { LikeLine } from '../feed/LikeLine';
 import { LikeProblem } from '../feed/LikeProblem';
 import { MayLag } from '../feed/MayLag';
@@ -17,7 +17,6 @@ const LivePlot = lazy(() => import('./LivePlot'));
 /** One item, and all that happens to its likes. */
 export function ItemPage({ id }: { id: string }) {
   const { href } = usePane();
-  const { type, title, text } = itemOf(id);
   return (
     <div className="view item-view">
       <a className="back" href={href(feed)}>
@@ -34,6 +33,25 @@ export function ItemPage({ id }: { id: string }) {
         </svg>
         All items
       </a>
+      {canBeItem(id) ? <Item id={id} /> : <NoItem />}
+    </div>
+  );
+}
+
+/** Where an address names what the server would never take for an item. */
+function NoItem() {
+  return (
+    <section className="panel">
+      <h2 tabIndex={-1}>There is no such item</h2>
+      <p className="muted">An item’s id has 1 to 255 characters, all of them printable ASCII and none a space.</p>
+    </section>
+  );
+}
+
+function Item({ id }: { id: string }) {
+  const { type, title, text } = itemOf(id);
+  return (
+    <>
       <article className="item" data-item={id}>
         <Art id={id} type={type} />
         <div className="item-text">
@@ -57,6 +75,6 @@ export function ItemPage({ id }: { id: string }) {
       </section>
       <BurstPanel itemId={id} />
       <Likers itemId={id} />
-    </div>
+    </>
   );
 }

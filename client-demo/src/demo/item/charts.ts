@@ -18,7 +18,8 @@ export function drawCount(host: HTMLElement): Plot {
     range: (_plot, low, high) => {
       if (low === null || high === null) return [0, 10];
       const room = Math.max(2, (high - low) * 0.15);
-      return [Math.max(0, low - room), high + room];
+      // Beyond the last whole number, uPlot would count up its labels for ever.
+      return [Math.max(0, low - room), Math.min(high + room, Number.MAX_SAFE_INTEGER)];
     },
   });
 }
@@ -56,7 +57,7 @@ function draw(host: HTMLElement, { series, range }: Look): Plot {
         { ...axis, size: 26, values: (_plot, at) => at.map((second) => (second === 0 ? 'now' : `−${-second} s`)) },
         {
           ...axis,
-          size: 52,
+          size: (_plot, labels) => widthFor(labels),
           incrs: wholeNumbers,
           values: (_plot, at) => at.map((value) => value.toLocaleString('en-GB')),
         },
@@ -76,8 +77,13 @@ function draw(host: HTMLElement, { series, range }: Look): Plot {
   };
 }
 
+/** How wide an axis is, in pixels: as its longest label, at 7 a character in a font of 12, and no less than for “9,999”. */
+function widthFor(labels: readonly string[] | null): number {
+  return 12 + 7 * Math.max(6, ...(labels ?? []).map((label) => label.length));
+}
+
 const wholeNumbers = [1, 2, 5]
-  .flatMap((step) => Array.from({ length: 12 }, (_, power) => step * 10 ** power))
+  .flatMap((step) => Array.from({ length: 16 }, (_, power) => step * 10 ** power))
   .sort((a, b) => a - b);
 
 function steps(): uPlot.Series.PathBuilder {

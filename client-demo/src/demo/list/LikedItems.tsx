@@ -7,25 +7,23 @@ import { Card } from '../feed/Card';
 import { usePane } from '../pane/PaneContext';
 import { ListEnd } from './ListEnd';
 import { useEndless } from './useEndless';
+import { useNewestLiked } from './useNewestLiked';
 
 const PAGE = 20;
 
 /** What the viewer likes, newest first. What is unliked here stays until the list is read again, to be liked anew. */
 export function LikedItems() {
   const { viewer, askToSignIn } = usePane();
+  if (viewer !== null) return <LikedCards />;
   return (
     <div className="view">
       <h2 tabIndex={-1}>My likes</h2>
-      {viewer === null ? (
-        <p className="empty">
-          Nobody is signed in.{' '}
-          <button type="button" className="link" onClick={askToSignIn}>
-            Choose a person
-          </button>
-        </p>
-      ) : (
-        <LikedCards />
-      )}
+      <p className="empty">
+        Nobody is signed in.{' '}
+        <button type="button" className="link" onClick={askToSignIn}>
+          Choose a person
+        </button>
+      </p>
     </div>
   );
 }
@@ -44,8 +42,18 @@ function LikedCards() {
     [client],
   );
   const list = useEndless(load);
+  const newest = useNewestLiked();
+  const lacksNewest = newest !== null && !list.rows.some(({ item }) => item.id === newest);
   return (
-    <>
+    <div className="view">
+      <div className="panel-head">
+        <h2 tabIndex={-1}>My likes</h2>
+        {lacksNewest && list.phase !== 'loading' && (
+          <button type="button" className="button quiet" onClick={() => void list.restart()}>
+            Show the newest
+          </button>
+        )}
+      </div>
       <ul className="cards">
         {list.rows.map(({ cursor, item }) => (
           <li key={cursor}>
@@ -54,6 +62,6 @@ function LikedCards() {
         ))}
       </ul>
       <ListEnd list={list} empty="Nothing yet. Tap a heart in the feed." />
-    </>
+    </div>
   );
 }

@@ -57,6 +57,25 @@ it('says why a page did not come, keeps the rows, and asks for the same page aga
   expect(asked).toEqual([null, '3', '3']);
 });
 
+it('starts anew where a start did not come, before rows or behind them', async () => {
+  let refuse = true;
+  const { list, asked } = numbers(7, async (page) => {
+    if (refuse) throw new Error('the store is away');
+    return page;
+  });
+  await list.restart();
+  refuse = false;
+  await list.more();
+  await list.more();
+  refuse = true;
+  await list.restart();
+  expect(list.state()).toEqual({ rows: [1, 2, 3, 4, 5, 6], phase: 'failed', problem: 'the store is away' });
+  refuse = false;
+  await list.more();
+  expect(list.state()).toEqual({ rows: [1, 2, 3], phase: 'more', problem: null });
+  expect(asked).toEqual([null, null, '3', null, null]);
+});
+
 it('drops a page that was asked for before a restart', async () => {
   const held: (() => void)[] = [];
   let hold = false;

@@ -15,6 +15,7 @@ export interface EndlessState<Row> {
 
 export class Endless<Row> {
   private shown: EndlessState<Row> = { rows: [], phase: 'loading', problem: null };
+  /** Where the page begins that is read next, or again where it failed. */
   private next: string | null = null;
   /** Grows with each restart, so that a page which was asked for before it is dropped. */
   private round = 0;
@@ -37,12 +38,13 @@ export class Endless<Row> {
 
   /** The next page, or the one that failed. One at a time. */
   readonly more = async (): Promise<void> => {
-    const { phase, rows } = this.shown;
-    if (phase === 'more' || phase === 'failed') await this.read(rows.length === 0 ? null : this.next);
+    const { phase } = this.shown;
+    if (phase === 'more' || phase === 'failed') await this.read(this.next);
   };
 
   private async read(after: string | null): Promise<void> {
     const { round } = this;
+    this.next = after;
     this.show({ ...this.shown, phase: 'loading', problem: null });
     try {
       const page = await this.load(after);

@@ -10,16 +10,23 @@ const texts: Record<ConnectionState, string> = {
   offline: 'Offline',
 };
 
-/** Whether pushes arrive. A change is announced, the first connecting is not. */
+/** A state that lasts less is not read out: a socket that comes and goes would never let anything else be heard. */
+const LASTING_MS = 2_000;
+
+/** Whether pushes arrive. A loss that lasts is announced, and its end; the first connecting is not. */
 export function ConnectionBadge() {
   const { connection, announce } = usePane();
   const state = useConnection(connection);
-  const last = useRef(state);
+  /** What a listener believes: all is well until something else was announced, also of another viewer's connection. */
+  const told = useRef<ConnectionState>('live');
 
   useEffect(() => {
-    const before = last.current;
-    last.current = state;
-    if (before !== state && before !== 'connecting') announce(`Connection: ${texts[state]}`);
+    if (state === told.current || state === 'connecting') return;
+    const timer = setTimeout(() => {
+      told.current = state;
+      announce(`Connection: ${texts[state]}`);
+    }, LASTING_MS);
+    return () => clearTimeout(timer);
   }, [state, announce]);
 
   return (

@@ -15,7 +15,7 @@ interface Props {
 
 /** Who is looking, where they are, and whether what they see is live. */
 export function PaneBar({ viewer, view, onSwitch, onClose }: Props) {
-  const { viewer: connected, href } = usePane();
+  const { href } = usePane();
   const selectId = useId();
   return (
     <div className="pane-bar">
@@ -43,7 +43,7 @@ export function PaneBar({ viewer, view, onSwitch, onClose }: Props) {
           </a>
         )}
       </nav>
-      <ConnectionBadge key={connected} />
+      <ConnectionBadge />
       {onClose && (
         <button type="button" className="icon-button" aria-label="Close this pane" onClick={onClose}>
           <svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true" stroke="currentColor" strokeWidth="1.8">

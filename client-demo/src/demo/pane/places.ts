@@ -1,11 +1,13 @@
 import { type RefObject, useLayoutEffect } from 'react';
 
+import { tabShelf } from '../../api/storage';
+
 // How far each view of each viewer is scrolled; kept in the tab, so that Back and a refresh return to the place.
 const storageKey = 'likewise-places';
-const places = new Map<string, number>(Object.entries(JSON.parse(sessionStorage.getItem(storageKey) ?? '{}')));
+const places = new Map(storedPlaces());
 
 window.addEventListener('pagehide', () => {
-  sessionStorage.setItem(storageKey, JSON.stringify(Object.fromEntries(places)));
+  tabShelf.write(storageKey, JSON.stringify(Object.fromEntries(places)));
 });
 
 /** Lets another view begin where this one is. */
@@ -48,4 +50,12 @@ export function usePlace(ref: RefObject<HTMLElement | null>, key: string): void 
       element.removeEventListener('scroll', scrolled);
     };
   }, [ref, key]);
+}
+
+function storedPlaces(): [string, number][] {
+  try {
+    return Object.entries(JSON.parse(tabShelf.read(storageKey) ?? '{}'));
+  } catch {
+    return []; // not what this page wrote
+  }
 }
