@@ -117,3 +117,19 @@ test('counts that moved meanwhile are right when the network is back', async ({ 
   await visit.context.setOffline(false);
   await expect.poll(() => item.shown(), within('push')).toEqual({ liked: false, count: before.count + 2 });
 });
+
+test('an item that is opened offline lacks its plot and nothing else', async ({ open, person }) => {
+  const ana = person('ana');
+  const before = await ana.unlike('photo:heron');
+  const visit = await open();
+  visit.expectConsole(failedRequest);
+  await visit.pane().item('photo:heron').settled();
+  await visit.context.setOffline(true);
+  await visit.pane().root.getByRole('link', { name: 'Heron, unimpressed' }).click();
+  await visit.pane().root.getByText('The plot could not be loaded').waitFor();
+  const item = visit.pane().item('photo:heron');
+  await item.tap();
+  await expect.poll(() => item.shown(), within('tap')).toEqual({ liked: true, count: before.count + 1 });
+  await visit.context.setOffline(false);
+  await expect.poll(() => ana.item('photo:heron'), within('push')).toMatchObject({ liked: true });
+});

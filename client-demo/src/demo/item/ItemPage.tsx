@@ -12,7 +12,8 @@ import { usePane } from '../pane/PaneContext';
 import { feed } from '../route';
 import { CountedUpTo } from './CountedUpTo';
 
-const LivePlot = lazy(() => import('./LivePlot'));
+/** Offline, or from a server of another version, it may not come; all else does without it. */
+const LivePlot = lazy(() => import('./LivePlot').catch(() => ({ default: NoPlot })));
 
 /** One item, and all that happens to its likes. */
 export function ItemPage({ id }: { id: string }) {
@@ -77,4 +78,8 @@ function Item({ id }: { id: string }) {
       <Likers itemId={id} />
     </>
   );
+}
+
+function NoPlot() {
+  return <p className="empty">The plot could not be loaded. Reload the page to see it.</p>;
 }

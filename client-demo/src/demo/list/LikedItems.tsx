@@ -6,6 +6,7 @@ import { itemOf } from '../catalogue';
 import { Card } from '../feed/Card';
 import { usePane } from '../pane/PaneContext';
 import { ListEnd } from './ListEnd';
+import { problemOf } from './problem';
 import { useEndless } from './useEndless';
 import { useNewestLiked } from './useNewestLiked';
 
@@ -34,7 +35,7 @@ function LikedCards() {
     async (after: string | null) => {
       const variables = { first: PAGE, after };
       const { data, error } = await client.query(MyLikedItemsDocument, variables, { requestPolicy: 'network-only' });
-      if (!data?.viewer?.likedItems) throw error ?? new Error('no answer');
+      if (!data?.viewer?.likedItems) throw problemOf(error);
       const { edges, pageInfo } = data.viewer.likedItems;
       const rows = edges.map(({ cursor, node }) => ({ cursor, item: itemOf(node.id) }));
       return { rows, next: pageInfo.hasNextPage ? pageInfo.endCursor : null };

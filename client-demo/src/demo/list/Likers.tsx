@@ -8,6 +8,7 @@ import { Face } from '../pane/Face';
 import { usePane } from '../pane/PaneContext';
 import { ago } from './ago';
 import { ListEnd } from './ListEnd';
+import { problemOf } from './problem';
 import { useEndless } from './useEndless';
 
 const PAGE = 20;
@@ -25,7 +26,7 @@ export function Likers({ itemId }: { itemId: string }) {
     async (after: string | null) => {
       const variables = { itemId, first: PAGE, after };
       const { data, error } = await client.query(LikersDocument, variables, { requestPolicy: 'network-only' });
-      if (!data?.item?.likers) throw error ?? new Error('no answer');
+      if (!data?.item?.likers) throw problemOf(error);
       const { edges, pageInfo } = data.item.likers;
       if (after === null) setCountThen(likes.state(itemId).count);
       return { rows: edges, next: pageInfo.hasNextPage ? pageInfo.endCursor : null };

@@ -30,8 +30,9 @@ export function ListEnd({ list, empty }: { list: EndlessList<unknown>; empty: st
   return (
     <div className="list-end" ref={ref}>
       {phase === 'failed' && <p className="notice">This could not be loaded: {problem}</p>}
+      {phase === 'refused' && <p className="empty">{problem}</p>}
       {phase === 'over' && length === 0 && <p className="empty">{empty}</p>}
-      {phase !== 'over' && (
+      {phase !== 'over' && phase !== 'refused' && (
         <button type="button" className="button" aria-disabled={phase === 'loading'} onClick={() => void more()}>
           {phase === 'loading' ? 'Loading …' : phase === 'failed' ? 'Try again' : 'Load more'}
         </button>

@@ -1,7 +1,9 @@
 // @vitest-environment node
 import { expect, it } from 'vitest';
 
+import { CombinedError } from 'urql';
 import { Endless, type Page } from './endless';
+import { problemOf, Refusal } from './problem';
 
 /** The numbers from 1 on, three to a page; `answer` lets a test hold a page back or refuse it. */
 function numbers(last: number, answer: (page: Page<number>) => Promise<Page<number>> = async (page) => page) {
@@ -99,4 +101,19 @@ it('keeps its rows in sight while it starts anew', async () => {
   list.subscribe(() => seen.push(list.state().rows.length));
   await list.restart();
   expect(seen).toEqual([3, 3]);
+});
+
+it('does not offer to try again what the server will not show', async () => {
+  const refusal = { message: 'This server does not show who liked.', extensions: { code: 'FORBIDDEN', retryable: false } };
+  const { list } = numbers(7, async () => {
+    throw problemOf(new CombinedError({ graphQLErrors: [refusal] }));
+  });
+  await list.restart();
+  expect(list.state()).toEqual({ rows: [], phase: 'refused', problem: 'This server does not show who liked.' });
+});
+
+it('offers it where the server could not be reached, or is busy', async () => {
+  const busy = { message: 'Too busy.', extensions: { code: 'OVERLOADED', retryable: true } };
+  expect(problemOf(new CombinedError({ graphQLErrors: [busy] }))).not.toBeInstanceOf(Refusal);
+  expect(problemOf(new CombinedError({ networkError: new Error('Failed to fetch') }))).not.toBeInstanceOf(Refusal);
 });

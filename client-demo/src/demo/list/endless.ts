@@ -1,5 +1,7 @@
 // A list that grows by a page at a time, newest first, as far as somebody scrolls.
 
+import { Refusal } from './problem';
+
 export interface Page<Row> {
   readonly rows: readonly Row[];
   /** Where the next page begins; null where this is the last. */
@@ -8,7 +10,8 @@ export interface Page<Row> {
 
 export interface EndlessState<Row> {
   readonly rows: readonly Row[];
-  readonly phase: 'loading' | 'more' | 'failed' | 'over';
+  /** `failed` is worth another try, `refused` is not. */
+  readonly phase: 'loading' | 'more' | 'failed' | 'refused' | 'over';
   /** Why the last page did not come. */
   readonly problem: string | null;
 }
@@ -54,7 +57,8 @@ export class Endless<Row> {
       this.show({ rows, phase: page.next === null ? 'over' : 'more', problem: null });
     } catch (error) {
       if (round !== this.round) return;
-      this.show({ ...this.shown, phase: 'failed', problem: error instanceof Error ? error.message : String(error) });
+      const phase = error instanceof Refusal ? 'refused' : 'failed';
+      this.show({ ...this.shown, phase, problem: error instanceof Error ? error.message : String(error) });
     }
   }
 
