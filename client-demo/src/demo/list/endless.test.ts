@@ -1,7 +1,7 @@
 // @vitest-environment node
-import { expect, it } from 'vitest';
 
 import { CombinedError } from 'urql';
+import { expect, it } from 'vitest';
 import { Endless, type Page } from './endless';
 import { problemOf, Refusal } from './problem';
 
@@ -104,7 +104,10 @@ it('keeps its rows in sight while it starts anew', async () => {
 });
 
 it('does not offer to try again what the server will not show', async () => {
-  const refusal = { message: 'This server does not show who liked.', extensions: { code: 'FORBIDDEN', retryable: false } };
+  const refusal = {
+    message: 'This server does not show who liked.',
+    extensions: { code: 'FORBIDDEN', retryable: false },
+  };
   const { list } = numbers(7, async () => {
     throw problemOf(new CombinedError({ graphQLErrors: [refusal] }));
   });
