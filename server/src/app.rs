@@ -105,7 +105,7 @@ impl Node {
         };
         let listener = listen(config.listen).await?;
         let address = listener.local_addr().map_err(Error::internal)?;
-        if config.demo {
+        if config.serves_demo() {
             // Whoever connects meanwhile waits, and sees a whole demo.
             demo::fill(&service, &store).await?;
         }

@@ -199,6 +199,11 @@ pub struct SettingError {
 }
 
 impl ServeConfig {
+    /// A worker answers no requests and has no lanes to write with: the nodes that serve the demo fill it.
+    pub fn serves_demo(&self) -> bool {
+        self.demo && self.role != Role::Worker
+    }
+
     /// GraphiQL shows nothing where it may not read the schema.
     pub fn serves_graphiql(&self) -> bool {
         (self.demo || self.graphiql) && self.introspection
