@@ -281,8 +281,14 @@ fn graphiql_is_a_setting() {
         assert_eq!(page.status, 200);
         assert_eq!(assets(&page.text()).iter().filter(|name| site.get(name, &[]).status != 200).count(), 0);
     }
-    let off = Site::start(&secret, &[("LIKEWISE_GRAPHIQL", "false")]);
-    assert_eq!(off.get("/graphiql", &[]).status, 404);
-    let blind = Site::start(&["--demo", "--introspection", "false"], &[]);
-    assert_eq!(blind.get("/graphiql", &[]).status, 404, "there it would show nothing");
+    for off in [
+        Site::start(&secret, &[("LIKEWISE_GRAPHIQL", "false")]),
+        Site::start(&["--demo"], &[("LIKEWISE_INTROSPECTION", "false")]),
+    ] {
+        let answer = off.get("/graphiql", &[]);
+        assert_eq!((answer.status, answer.header("content-type")), (404, "text/html; charset=utf-8"));
+        let html = answer.text();
+        assert!(html.contains("LIKEWISE_GRAPHIQL=true") && html.contains("LIKEWISE_INTROSPECTION=false"), "{html}");
+        assert!(!html.contains("href=\"/graphiql\""), "it is not there: {html}");
+    }
 }

@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use rust_embed::{EmbeddedFile, RustEmbed};
 
-use front::Front;
+use front::{Front, Missing};
 use negotiate::{has_tag, takes_gzip};
 
 /// The demo page: its own scripts and styles, and calls to this server. `'self'` covers its WebSocket.
@@ -62,20 +62,25 @@ impl Site {
     }
 
     pub(super) fn router(self) -> Router {
-        let mut routes = Router::new().route("/", get(front)).route("/assets/{*path}", get(asset));
-        if self.graphiql {
-            routes = routes.route("/graphiql", get(graphiql));
-        }
-        routes.with_state(self)
+        Router::new()
+            .route("/", get(front))
+            .route("/graphiql", get(graphiql))
+            .route("/assets/{*path}", get(asset))
+            .with_state(self)
     }
 
     fn front(self, asked: &HeaderMap) -> Response {
         let demo = self.demo.then(|| self.file(DEMO, asked, ASK_AGAIN, DEMO_POLICY)).flatten();
-        demo.unwrap_or_else(|| self.small_page(StatusCode::OK))
+        let missing = (self.demo || self.graphiql) && !self.is_built();
+        demo.unwrap_or_else(|| self.small_page(StatusCode::OK, missing.then_some(Missing::Pages)))
     }
 
     fn graphiql(self, asked: &HeaderMap) -> Response {
-        self.file(GRAPHIQL, asked, ASK_AGAIN, GRAPHIQL_POLICY).unwrap_or_else(|| self.small_page(StatusCode::NOT_FOUND))
+        if !self.graphiql {
+            return self.small_page(StatusCode::NOT_FOUND, Some(Missing::Graphiql));
+        }
+        let page = self.file(GRAPHIQL, asked, ASK_AGAIN, GRAPHIQL_POLICY);
+        page.unwrap_or_else(|| self.small_page(StatusCode::NOT_FOUND, Some(Missing::Pages)))
     }
 
     fn asset(self, path: &str, asked: &HeaderMap) -> Response {
@@ -86,15 +91,17 @@ impl Site {
     }
 
     /// Says what this server is, and what it lacks.
-    fn small_page(self, status: StatusCode) -> Response {
-        let is_built = (self.built)(DEMO).is_some();
-        let front =
-            Front { graphiql: self.graphiql && is_built, without_pages: (self.demo || self.graphiql) && !is_built };
+    fn small_page(self, status: StatusCode, missing: Option<Missing>) -> Response {
+        let front = Front { graphiql: self.graphiql && self.is_built(), missing };
         let mut response = (status, front.html()).into_response();
         let headers = response.headers_mut();
         set(headers, header::CONTENT_TYPE, "text/html; charset=utf-8");
         secure(headers, ASK_AGAIN, FRONT_POLICY);
         response
+    }
+
+    fn is_built(self) -> bool {
+        (self.built)(DEMO).is_some()
     }
 
     /// A file that was built, packed where the caller takes it so; 304 where the caller has it.
