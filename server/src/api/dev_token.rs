@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -32,7 +33,7 @@ struct Token {
 
 pub(super) async fn mint(State(api): State<Arc<Api>>, body: Bytes) -> Response {
     match token(&api, &body) {
-        Ok(token) => Json(token).into_response(),
+        Ok(token) => ([(header::CACHE_CONTROL, "no-store")], Json(token)).into_response(),
         Err(error) => error_response(error),
     }
 }

@@ -5,12 +5,12 @@
 mod front;
 mod negotiate;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Router, middleware};
 use rust_embed::{EmbeddedFile, RustEmbed};
 
 use front::{Front, Missing};
@@ -33,6 +33,8 @@ const FRONT_POLICY: &str =
 const FOR_EVER: &str = "public, max-age=31536000, immutable";
 /// Kept, and asked for again each time: a page names the assets of its own build.
 const ASK_AGAIN: &str = "no-cache";
+/// What is not there now may be there after the next build.
+const NOT_KEPT: &str = "no-store";
 
 const DEMO: &str = "index.html";
 const GRAPHIQL: &str = "graphiql.html";
@@ -66,6 +68,8 @@ impl Site {
             .route("/", get(front))
             .route("/graphiql", get(graphiql))
             .route("/assets/{*path}", get(asset))
+            .fallback(|| async { StatusCode::NOT_FOUND })
+            .layer(middleware::map_response(refusal))
             .with_state(self)
     }
 
@@ -112,6 +116,7 @@ impl Site {
         let encoding = packed.is_some().then_some("gzip");
         let file = packed.unwrap_or(plain);
         let tag = tag(&file);
+        let length = file.data.len();
 
         let mut response = if has_tag(asked, &tag) {
             StatusCode::NOT_MODIFIED.into_response()
@@ -124,6 +129,8 @@ impl Site {
             response
         };
         let headers = response.headers_mut();
+        // Of the file, also where it is not sent. Without it the 304 of a HEAD would say 0.
+        headers.insert(header::CONTENT_LENGTH, length.into());
         headers.insert(header::ETAG, HeaderValue::try_from(tag).expect("hexadecimal digits in quotes"));
         set(headers, header::VARY, "accept-encoding");
         secure(headers, cache, policy);
@@ -141,6 +148,14 @@ async fn graphiql(State(site): State<Site>, headers: HeaderMap) -> Response {
 
 async fn asset(State(site): State<Site>, Path(path): Path<String>, headers: HeaderMap) -> Response {
     site.asset(&path, &headers)
+}
+
+/// Whatever is no page and no file, such as a path or a method that does not exist.
+async fn refusal(mut response: Response) -> Response {
+    if !response.headers().contains_key(header::CONTENT_SECURITY_POLICY) {
+        secure(response.headers_mut(), NOT_KEPT, ASSET_POLICY);
+    }
+    response
 }
 
 fn secure(headers: &mut HeaderMap, cache: &'static str, policy: &'static str) {
