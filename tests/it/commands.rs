@@ -32,6 +32,7 @@ pub(crate) fn tests() -> Vec<Test> {
         on_both!(sigterm_drains_and_ends_with_0).without_nodes(),
         plain!(the_demo_serves_tokens_and_starts_twice),
         plain!(tokens_are_for_pages_of_our_own_address),
+        plain!(origins_may_be_empty_or_have_spaces),
         on_both!(without_the_demo_there_are_no_tokens),
     ];
     tests.into_iter().map(Test::with_binary).collect()
@@ -269,6 +270,14 @@ fn tokens_are_for_pages_of_our_own_address() {
             assert_eq!(text.contains("LIKEWISE_ALLOWED_ORIGINS"), status == 403, "{host}: {text}");
         }
     });
+}
+
+fn origins_may_be_empty_or_have_spaces() {
+    for origins in ["", "http://a.example, http://b.example"] {
+        let folder = folder();
+        let variables = [("LIKEWISE_JWT_SECRET", SECRET), ("LIKEWISE_ALLOWED_ORIGINS", origins)];
+        ServerProcess::start_with(folder.path(), &["serve", "--listen", "127.0.0.1:0"], &variables);
+    }
 }
 
 async fn without_the_demo_there_are_no_tokens(app: &App) {
