@@ -53,7 +53,7 @@ impl Site {
     fn demo() -> Self {
         let site = Self::start(&["--demo"], &[]);
         let html = site.get("/", &[]).text();
-        assert!(!html.contains("without Node"), "The pages are not built: run `make pages`, then the tests again.");
+        assert!(!html.contains("make node run"), "The pages are not built: run `make pages`, then the tests again.");
         site
     }
 

@@ -1,6 +1,6 @@
 //! The pages that the binary carries: the demo at `/`, GraphiQL at `/graphiql`, and what they load from `/assets`.
 //!
-//! A binary that was built without Node carries none. It says so at `/`, and everything else works.
+//! A binary that was built without them carries none. It says so at `/`, and everything else works.
 
 mod front;
 mod negotiate;

@@ -42,8 +42,9 @@ const HEAD: &str = r#"<!doctype html>
 <p>The like button as a service. This server is up.</p>
 "#;
 
-const WITHOUT_PAGES: &str = "<p>The demo page and GraphiQL are not in this binary: it was built without Node. In the \
-    folder of the sources, <code>make node run</code> brings Node, builds the pages and serves them.</p>\n";
+const WITHOUT_PAGES: &str = "<p>The demo page and GraphiQL are not in this binary: it was built without them. In \
+    the folder of the sources, <code>make node run</code> brings Node where it is missing, builds the pages and serves \
+    them.</p>\n";
 
 const WITHOUT_GRAPHIQL: &str = "<p>GraphiQL is switched off here. A server has it with <code>--demo</code> or \
     <code>LIKEWISE_GRAPHIQL=true</code>, and never with <code>LIKEWISE_INTROSPECTION=false</code>: it reads the schema by \
