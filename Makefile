@@ -12,14 +12,17 @@ help:
 
 run:
 	@scripts/setup.sh build
-	@if $(NODE) true; then $(MAKE) --no-print-directory pages; fi
+	@if $(NODE) true; then $(MAKE) --no-print-directory pages || echo "$(NO_NEW_PAGES)" >&2; fi
 	cargo run --release --bin likewise -- serve --demo
+
+NO_NEW_PAGES = The pages could not be built. What follows has those of an earlier build or none, and everything else.
 
 node:
 	@scripts/node.sh
 
-# Runs a command with the machine's Node or the one in .tools/, and names `make node` where there is neither.
-NODE = $(CURDIR)/scripts/with-node.sh
+# Runs a command with the machine's Node or the one in .tools/, and names `make node` where there is neither. A path from
+# here on: the folder's own may have spaces.
+NODE = scripts/with-node.sh
 NPM = $(NODE) npm --prefix
 PACKAGES = client-demo tests/snippets tests/e2e
 

@@ -105,7 +105,7 @@ impl Node {
         };
         let listener = listen(config.listen).await?;
         let address = listener.local_addr().map_err(Error::internal)?;
-        if config.demo {
+        if config.serves_demo() {
             // Whoever connects meanwhile waits, and sees a whole demo.
             demo::fill(&service, &store).await?;
         }
@@ -240,7 +240,7 @@ fn api_config(config: &ServeConfig, lifecycle: &Lifecycle, gauges: Arc<Gauges>) 
         max_body_bytes: config.max_body_bytes as usize,
         max_sockets: config.max_sockets as usize,
         introspection: config.introspection,
-        allowed_origins: config.allowed_origins.clone(),
+        allowed_origins: config.allowed_origins().map(str::to_owned).collect(),
         sockets: lifecycle.requests().clone(),
         gauges,
     })

@@ -183,8 +183,8 @@ pub struct ServeConfig {
     #[arg(long, env = "LIKEWISE_INTROSPECTION", default_value_t = true, action = clap::ArgAction::Set)]
     pub introspection: bool,
     /// Origins whose pages may call, separated by commas; `*` for all.
-    #[arg(long, env = "LIKEWISE_ALLOWED_ORIGINS", value_delimiter = ',')]
-    pub allowed_origins: Vec<String>,
+    #[arg(long, env = "LIKEWISE_ALLOWED_ORIGINS")]
+    allowed_origins: Vec<String>,
     /// Seconds that a stopping node takes for what is in flight.
     #[arg(long, env = "LIKEWISE_DRAIN_SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(0..=600))]
     pub drain_seconds: u64,
@@ -199,6 +199,17 @@ pub struct SettingError {
 }
 
 impl ServeConfig {
+    /// A worker answers no requests and has no lanes to write with: the nodes that serve the demo fill it.
+    pub fn serves_demo(&self) -> bool {
+        self.demo && self.role != Role::Worker
+    }
+
+    /// Spaces around an origin are nothing, and neither is an empty list.
+    pub fn allowed_origins(&self) -> impl Iterator<Item = &str> {
+        let words = self.allowed_origins.iter().flat_map(|list| list.split(','));
+        words.map(str::trim).filter(|origin| !origin.is_empty())
+    }
+
     /// GraphiQL shows nothing where it may not read the schema.
     pub fn serves_graphiql(&self) -> bool {
         (self.demo || self.graphiql) && self.introspection
@@ -221,7 +232,7 @@ impl ServeConfig {
         if !redis.starts_with("redis://") && !redis.starts_with("rediss://") {
             return Err(wrong("LIKEWISE_REDIS_URL", "starts with neither redis:// nor rediss://"));
         }
-        if let Some(origin) = self.allowed_origins.iter().find(|origin| !is_origin(origin)) {
+        if let Some(origin) = self.allowed_origins().find(|origin| !is_origin(origin)) {
             let message = format!("{origin:?} is no origin such as https://example.com, nor *");
             return Err(wrong("LIKEWISE_ALLOWED_ORIGINS", message));
         }
@@ -303,6 +314,25 @@ mod tests {
             return Err("another command".into());
         };
         config.check().map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn origins_are_a_list_with_or_without_spaces() {
+        let origins = |lists: &[&str]| {
+            let arguments = ["likewise", "serve", "--demo"].iter().copied();
+            let cli = Cli::try_parse_from(arguments.chain(lists.iter().flat_map(|list| ["--allowed-origins", *list])));
+            let Command::Serve(config) = cli.unwrap().command else { panic!("serve") };
+            config.check().unwrap();
+            config.allowed_origins().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let both = ["https://a.example", "http://b.example:8080"];
+        assert_eq!(origins(&["https://a.example,http://b.example:8080"]), both);
+        assert_eq!(origins(&[" https://a.example , http://b.example:8080,"]), both);
+        assert_eq!(origins(&both), both);
+        assert_eq!(origins(&["*"]), ["*"]);
+        for nothing in ["", " ", ","] {
+            assert!(origins(&[nothing]).is_empty(), "{nothing:?}");
+        }
     }
 
     #[test]

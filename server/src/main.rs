@@ -77,7 +77,7 @@ async fn run(command: Command) -> Result<ExitCode, StartError> {
 }
 
 async fn serve(config: ServeConfig) -> Result<ExitCode, StartError> {
-    let (demo, graphiql) = (config.demo, config.serves_graphiql());
+    let (demo, graphiql) = (config.serves_demo(), config.serves_graphiql());
     // Before the start, so that a signal which comes during it ends the node in order.
     let asked_to_stop = asked_to_stop();
     let node = Node::start(config).await?;

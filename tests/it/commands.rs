@@ -31,6 +31,8 @@ pub(crate) fn tests() -> Vec<Test> {
         on_both!(an_answered_like_survives_a_kill).without_nodes(),
         on_both!(sigterm_drains_and_ends_with_0).without_nodes(),
         plain!(the_demo_serves_tokens_and_starts_twice),
+        plain!(tokens_are_for_pages_of_our_own_address),
+        plain!(origins_may_be_empty_or_have_spaces),
         on_both!(without_the_demo_there_are_no_tokens),
     ];
     tests.into_iter().map(Test::with_binary).collect()
@@ -242,6 +244,40 @@ fn the_demo_serves_tokens_and_starts_twice() {
     // One of its people may be deleted meanwhile.
     binary::run(folder.path(), &["erase", "--user", "ana"]).success();
     ServerProcess::start(folder.path(), &["serve", "--demo", "--listen", "127.0.0.1:0"]);
+}
+
+/// A page whose name was made to lead to this machine is of one origin with the server for a browser.
+fn tokens_are_for_pages_of_our_own_address() {
+    let folder = folder();
+    let arguments = ["serve", "--demo", "--listen", "127.0.0.1:0", "--allowed-origins", "http://demo.example:4000"];
+    let server = ServerProcess::start(folder.path(), &arguments);
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(async {
+        let http = reqwest::Client::builder().no_proxy().build().expect("a client without TLS");
+        let (_, port) = server.address.rsplit_once(':').expect("an address with a port");
+        let hosts = [
+            (server.address.clone(), 200),
+            (format!("localhost:{port}"), 200),
+            ("demo.example:4000".to_owned(), 200),
+            (format!("evil.example:{port}"), 403),
+        ];
+        for (host, status) in hosts {
+            let request = http.post(format!("http://{}/dev/token", server.address)).header("host", &host);
+            let answer = request.body(r#"{"user":"ana"}"#).send().await.expect("an answer");
+            assert_eq!(answer.status(), status, "{host}");
+            assert_eq!(answer.headers()["cache-control"], "no-store", "{host}");
+            let text = answer.text().await.expect("a text");
+            assert_eq!(text.contains("LIKEWISE_ALLOWED_ORIGINS"), status == 403, "{host}: {text}");
+        }
+    });
+}
+
+fn origins_may_be_empty_or_have_spaces() {
+    for origins in ["", "http://a.example, http://b.example"] {
+        let folder = folder();
+        let variables = [("LIKEWISE_JWT_SECRET", SECRET), ("LIKEWISE_ALLOWED_ORIGINS", origins)];
+        ServerProcess::start_with(folder.path(), &["serve", "--listen", "127.0.0.1:0"], &variables);
+    }
 }
 
 async fn without_the_demo_there_are_no_tokens(app: &App) {

@@ -5,7 +5,7 @@ use likewise_tests::binary::{self, ServerProcess};
 use likewise_tests::client::Client;
 use likewise_tests::harness::Test;
 use likewise_tests::wait::{SOON, until_true};
-use likewise_tests::{on_both, say};
+use likewise_tests::{on_both, say, test_on};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -21,6 +21,7 @@ pub(crate) fn tests() -> Vec<Test> {
         on_both!(a_demo_looks_like_a_product).without_nodes(),
         on_both!(a_restart_moves_nothing_that_people_did).without_nodes(),
         on_both!(a_demo_fills_in_what_is_missing).without_nodes(),
+        test_on!([Cluster], a_worker_leaves_the_demo_to_those_who_serve_it).without_nodes(),
     ];
     tests.into_iter().map(Test::with_binary).collect()
 }
@@ -114,4 +115,17 @@ async fn a_demo_fills_in_what_is_missing(app: &App) {
     let names = client.as_user("ana");
     assert_eq!(friends(&names, "photo:sunrise").await["users"], json!([{ "name": "Eva" }, { "name": "Dan" }]));
     assert_eq!(server.stop(Signal::SIGTERM), Some(0));
+}
+
+async fn a_worker_leaves_the_demo_to_those_who_serve_it(app: &App) {
+    let (folder_of_worker, folder_of_api) = (folder(), folder());
+    let (worker, client) = start(app, &folder_of_worker, &["--demo", "--role", "worker"]);
+    assert_eq!(client.get("/livez").await.0, 200);
+    assert_eq!(worker.printed(), "", "it has no demo to show");
+    assert_eq!(app.number("SELECT count(*) FROM item").await, 0);
+    let (api, client) = start(app, &folder_of_api, &["--demo", "--role", "api"]);
+    let whole = async || likes(&client, "photo:sunrise").await == SUNRISE;
+    until_true("the worker counts the demo's likes", SOON, whole).await;
+    assert_eq!(api.stop(Signal::SIGTERM), Some(0));
+    assert_eq!(worker.stop(Signal::SIGTERM), Some(0));
 }

@@ -53,7 +53,7 @@ impl Site {
     fn demo() -> Self {
         let site = Self::start(&["--demo"], &[]);
         let html = site.get("/", &[]).text();
-        assert!(!html.contains("without Node"), "The pages are not built: run `make pages`, then the tests again.");
+        assert!(!html.contains("make node run"), "The pages are not built: run `make pages`, then the tests again.");
         site
     }
 
@@ -210,6 +210,8 @@ fn a_file_that_the_caller_has_is_not_sent_again() {
         for name in ["cache-control", "vary", "content-security-policy"] {
             assert_eq!(again.header(name), first.header(name), "{path}: a 304 renews what is kept");
         }
+        let head = site.ask("HEAD", path, &[GZIP, ("if-none-match", tag)]);
+        assert_eq!((head.status, head.header("content-length")), (304, first.header("content-length")), "{path}");
         assert_eq!(site.get(path, &[("if-none-match", tag)]).status, 200, "{path}: the other form is another file");
         assert_eq!(site.get(path, &[GZIP, ("if-none-match", "\"old\"")]).status, 200, "{path}");
     }
@@ -250,10 +252,20 @@ fn only_what_was_built_for_it_is_served() {
         "/favicon.ico",
         &packed,
     ];
+    let refused = |method: &str, path: &str, status: u16| {
+        let answer = site.ask(method, path, &[("content-length", "0")]);
+        assert_eq!(answer.status, status, "{method} {path}");
+        assert_eq!(answer.header("x-content-type-options"), "nosniff", "{method} {path}");
+        assert_eq!(answer.header("cache-control"), "no-store", "{method} {path}");
+        assert!(answer.header("content-security-policy").starts_with("default-src 'none'"), "{method} {path}");
+    };
     for path in wrong {
-        assert_eq!(site.get(path, &[]).status, 404, "{path}");
+        refused("GET", path, 404);
     }
-    assert_eq!(site.get("/assets/%ff", &[]).status, 400, "no text");
+    refused("GET", "/assets/%ff", 400);
+    for path in ["/", "/graphiql", &script, "/assets/no-such-file.js"] {
+        refused("POST", path, 405);
+    }
 }
 
 fn without_the_demo_there_is_a_small_page() {
@@ -281,8 +293,14 @@ fn graphiql_is_a_setting() {
         assert_eq!(page.status, 200);
         assert_eq!(assets(&page.text()).iter().filter(|name| site.get(name, &[]).status != 200).count(), 0);
     }
-    let off = Site::start(&secret, &[("LIKEWISE_GRAPHIQL", "false")]);
-    assert_eq!(off.get("/graphiql", &[]).status, 404);
-    let blind = Site::start(&["--demo", "--introspection", "false"], &[]);
-    assert_eq!(blind.get("/graphiql", &[]).status, 404, "there it would show nothing");
+    for off in [
+        Site::start(&secret, &[("LIKEWISE_GRAPHIQL", "false")]),
+        Site::start(&["--demo"], &[("LIKEWISE_INTROSPECTION", "false")]),
+    ] {
+        let answer = off.get("/graphiql", &[]);
+        assert_eq!((answer.status, answer.header("content-type")), (404, "text/html; charset=utf-8"));
+        let html = answer.text();
+        assert!(html.contains("LIKEWISE_GRAPHIQL=true") && html.contains("LIKEWISE_INTROSPECTION=false"), "{html}");
+        assert!(!html.contains("href=\"/graphiql\""), "it is not there: {html}");
+    }
 }

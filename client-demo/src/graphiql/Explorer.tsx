@@ -3,7 +3,11 @@ import { GraphiQL } from 'graphiql';
 import { examples } from './examples';
 import { createFetcher } from './fetcher';
 import { SystemTheme } from './SystemTheme';
+import { storageProps } from './storage';
 
+/** Of this visit: part of the examples' idempotency keys. */
+const visit = crypto.getRandomValues(new Uint32Array(1)).join();
+const storage = storageProps(visit);
 const fetcher = createFetcher('/graphql');
 
 /** Nothing is added to GraphiQL's plugins: its history would keep the headers, and with them tokens, in local storage. */
@@ -13,7 +17,8 @@ export function Explorer({ headers }: { headers: string }) {
   return (
     <GraphiQL
       fetcher={fetcher}
-      defaultTabs={examples(crypto.getRandomValues(new Uint32Array(1)).join())}
+      {...storage}
+      defaultTabs={examples(visit)}
       defaultHeaders={headers}
       shouldPersistHeaders={false}
       defaultEditorToolsVisibility="headers"

@@ -41,7 +41,7 @@ const like = `# A tap on the heart has one idempotency key: the
 # each retry. Run this twice: the second answer is
 # the first again, marked as replayed, and nothing
 # is counted twice. For a new tap change the key,
-# in Variables.
+# in Variables; a reload of the page does, too.
 mutation Like(
   $itemId: ID!
   $idempotencyKey: String
@@ -146,7 +146,10 @@ query MyLikedItems($first: Int!, $after: String) {
 }
 `;
 
-/** The first tabs. `visit` makes the idempotency keys new ones: the server remembers a key for a day. */
+/**
+ * The first tabs. `visit` makes the idempotency keys new ones: the server remembers a key for a day. `storageProps` knows
+ * them by their form.
+ */
 export function examples(visit: string): Example[] {
   return [
     // No variables here: GraphiQL opens the first tab without them.

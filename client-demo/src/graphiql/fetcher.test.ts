@@ -7,14 +7,20 @@ const WATCH = 'subscription { itemUpdated(ids: ["post:1"]) { id } }';
 const server = vi.fn<typeof fetch>();
 /** The sockets that were opened, oldest first. */
 let sockets: FakeSocket[];
+/** Whether connections are refused. */
+let serverIsAway: boolean;
 
 beforeEach(() => {
+  serverIsAway = false;
   sockets = [];
   server.mockReset();
   vi.stubGlobal('fetch', server);
   vi.stubGlobal('WebSocket', FakeSocket);
 });
-afterEach(() => vi.unstubAllGlobals());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
 
 it('posts queries with the headers of the tab', async () => {
   server.mockResolvedValue(Response.json({ data: { viewer: null } }));
@@ -76,6 +82,33 @@ it('gives up at once where the token is refused', async () => {
   expect(sockets).toHaveLength(1);
 });
 
+it('goes on after an outage', async () => {
+  vi.useFakeTimers();
+  const events = watch({});
+  const next = events.next();
+  const first = await opened();
+  await subscribed(first);
+  serverIsAway = true;
+  first.fail();
+  await passes(() => sockets.length === 3);
+  serverIsAway = false;
+  await passes(() => sockets.length === 4);
+  const again = await opened(3);
+  again.say({ type: 'next', id: await subscribed(again), payload: { data: { itemUpdated: { id: 'post:1' } } } });
+  expect(await next).toEqual({ done: false, value: { data: { itemUpdated: { id: 'post:1' } } } });
+});
+
+it('says in the end that the server cannot be reached', async () => {
+  vi.useFakeTimers();
+  serverIsAway = true;
+  const ended = vi.fn();
+  watch({}).next().then(ended);
+  await passes(() => ended.mock.calls.length > 0);
+  const message = 'The server cannot be reached, or takes no more sockets.';
+  expect(ended).toHaveBeenCalledWith({ done: false, value: { errors: [{ message }] } });
+  expect(sockets).toHaveLength(6);
+});
+
 it('stops at once, in the middle of waiting', async () => {
   const events = watch({});
   const next = events.next();
@@ -92,10 +125,16 @@ function watch(headers: Record<string, string>): AsyncIterableIterator<unknown> 
   return answer as AsyncIterableIterator<unknown>;
 }
 
+/** Lets time pass, five minutes at most, until something has happened. */
+async function passes(hasHappened: () => boolean) {
+  for (let seconds = 0; seconds < 300 && !hasHappened(); seconds++) await vi.advanceTimersByTimeAsync(1_000);
+  expect(hasHappened()).toBe(true);
+}
+
 /** The socket, once the client has said `connection_init` on it. */
-function opened(): Promise<FakeSocket> {
+function opened(number = 0): Promise<FakeSocket> {
   return vi.waitFor(() => {
-    const socket = sockets[0];
+    const socket = sockets[number];
     if (socket === undefined || socket.sent.length === 0) throw new Error('no socket yet');
     return socket;
   });
@@ -128,11 +167,13 @@ class FakeSocket {
   readyState = FakeSocket.OPEN;
   onopen?: () => void;
   onmessage?: (event: { readonly data: string }) => void;
+  onerror?: (event: Event) => void;
   onclose?: (event: CloseEvent) => void;
 
   constructor(readonly url: string) {
     sockets.push(this);
-    queueMicrotask(() => this.onopen?.());
+    const refused = serverIsAway;
+    queueMicrotask(() => (refused ? this.fail() : this.onopen?.()));
   }
 
   send(text: string) {
@@ -141,6 +182,13 @@ class FakeSocket {
 
   say(message: Message) {
     this.onmessage?.({ data: JSON.stringify(message) });
+  }
+
+  /** As browsers tell of a connection that was refused or broke: by an event that says nothing, and then by another. */
+  fail() {
+    this.readyState = FakeSocket.CLOSED;
+    this.onerror?.(new Event('error'));
+    this.onclose?.(new CloseEvent('close', { code: 1006, wasClean: false }));
   }
 
   close(code = 1000, reason = '') {

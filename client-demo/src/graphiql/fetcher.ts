@@ -65,7 +65,8 @@ function watch(path: string, request: Request, headers: Headers): Results {
   const client = createClient({
     url: url.href,
     connectionParams: token === null ? {} : { token },
-    shouldRetry: (problem) => problem instanceof CloseEvent && problem.code !== FORBIDDEN,
+    // A connection that is refused, as in an outage, comes as an Event of its own before it is closed.
+    shouldRetry: (problem) => !(problem instanceof CloseEvent && problem.code === FORBIDDEN),
   });
   return events(client, request);
 }
@@ -92,8 +93,12 @@ function events(client: Client, request: Request): Results {
 
 function refusalOf(problem: unknown): Result {
   if (Array.isArray(problem)) return { errors: problem }; // The server's own words, as over HTTP.
-  if (!(problem instanceof CloseEvent)) return failure(`The subscription failed: ${problem}`);
-  return failure(`The socket was closed with ${problem.code}: ${problem.reason || 'the server cannot be reached'}`);
+  if (problem instanceof CloseEvent && problem.reason) {
+    return failure(`The socket was closed with ${problem.code}: ${problem.reason}`);
+  }
+  // Browsers tell pages no more than that there is no connection.
+  if (problem instanceof Event) return failure('The server cannot be reached, or takes no more sockets.');
+  return failure(`The subscription failed: ${problem}`);
 }
 
 function failure(message: string): Result {

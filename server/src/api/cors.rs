@@ -1,8 +1,10 @@
 //! Which web pages may call: an allow-list of origins, for requests across origins and for sockets.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -35,6 +37,24 @@ impl Origins {
         let host = origin.split_once("://").map(|(_, host)| host);
         self.lists(origin) || (host.is_some() && host == text(header::HOST))
     }
+
+    /// Whether the request was sent to a name that stands for this server for certain: an address, `localhost`, or the
+    /// host of a listed origin. Any other name may be a stranger's, who has it lead here (DNS rebinding), and then the
+    /// browser takes a page of theirs for one of this server's own.
+    pub fn is_our_host(&self, headers: &HeaderMap) -> bool {
+        let host = headers.get(header::HOST).and_then(|host| Authority::try_from(host.as_bytes()).ok());
+        let Some(host) = host.as_ref().map(Authority::host) else {
+            return false;
+        };
+        let is_address = host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+        is_address || host.eq_ignore_ascii_case("localhost") || self.allowed.iter().any(|origin| has_host(origin, host))
+    }
+}
+
+/// Whether an entry of the list is of this host, whatever its scheme and port.
+fn has_host(allowed: &str, host: &str) -> bool {
+    let authority = allowed.split_once("://").and_then(|(_, authority)| authority.parse::<Authority>().ok());
+    allowed == "*" || authority.is_some_and(|authority| authority.host().eq_ignore_ascii_case(host))
 }
 
 /// Answers preflights and names the origin in answers to those that are allowed; others get no such header, and the
@@ -81,5 +101,27 @@ mod tests {
         assert!(admits(&["https://shop.example"], Some("https://shop.example")));
         assert!(!admits(&["https://shop.example"], Some("http://shop.example")));
         assert!(admits(&["*"], Some("http://any.example")));
+    }
+
+    #[test]
+    fn a_name_that_may_be_a_strangers_is_none_of_ours() {
+        let ours = |allowed: &[&str], host: &str| {
+            let headers = HeaderMap::from_iter([(header::HOST, host.parse().unwrap())]);
+            Origins::new(allowed.iter().map(|&origin| origin.to_owned()).collect()).is_our_host(&headers)
+        };
+        for host in ["localhost", "localhost:4000", "LOCALHOST:1", "127.0.0.1:4000", "10.1.2.3", "[::1]:4000", "[::1]"]
+        {
+            assert!(ours(&[], host), "{host}");
+        }
+        for host in
+            ["", ":4000", "evil.example", "evil.example:4000", "localhost.evil.example", "127.0.0.1.evil.example"]
+        {
+            assert!(!ours(&["https://shop.example"], host), "{host}");
+        }
+        assert!(ours(&["https://shop.example"], "shop.example"));
+        assert!(ours(&["https://shop.example:8443"], "Shop.example:4000"), "an origin's host, on any port");
+        assert!(!ours(&["https://shop.example"], "api.shop.example"));
+        assert!(ours(&["*"], "any.example"));
+        assert!(!Origins::default().is_our_host(&HeaderMap::new()), "no browser leaves it out");
     }
 }

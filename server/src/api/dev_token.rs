@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -13,10 +14,13 @@ use super::Api;
 use super::graphql::rfc3339_millis;
 use super::http::error_response;
 use crate::domain::UserId;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 /// How long such a token works.
 const TTL: Duration = Duration::from_secs(60 * 60);
+
+const FOREIGN_HOST: &str = "Tokens are handed out at an IP address or localhost only, lest a foreign page fetches them. To \
+    reach this demo by another name, list it in LIKEWISE_ALLOWED_ORIGINS, such as http://demo.example:4000.";
 
 #[derive(Deserialize)]
 struct Wanted {
@@ -30,9 +34,12 @@ struct Token {
     expires_at: String,
 }
 
-pub(super) async fn mint(State(api): State<Arc<Api>>, body: Bytes) -> Response {
+pub(super) async fn mint(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) -> Response {
+    if !api.origins.is_our_host(&headers) {
+        return error_response(Error::new(ErrorCode::Forbidden, FOREIGN_HOST));
+    }
     match token(&api, &body) {
-        Ok(token) => Json(token).into_response(),
+        Ok(token) => ([(header::CACHE_CONTROL, "no-store")], Json(token)).into_response(),
         Err(error) => error_response(error),
     }
 }

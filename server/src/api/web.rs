@@ -1,19 +1,19 @@
 //! The pages that the binary carries: the demo at `/`, GraphiQL at `/graphiql`, and what they load from `/assets`.
 //!
-//! A binary that was built without Node carries none. It says so at `/`, and everything else works.
+//! A binary that was built without them carries none. It says so at `/`, and everything else works.
 
 mod front;
 mod negotiate;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Router, middleware};
 use rust_embed::{EmbeddedFile, RustEmbed};
 
-use front::Front;
+use front::{Front, Missing};
 use negotiate::{has_tag, takes_gzip};
 
 /// The demo page: its own scripts and styles, and calls to this server. `'self'` covers its WebSocket.
@@ -33,6 +33,8 @@ const FRONT_POLICY: &str =
 const FOR_EVER: &str = "public, max-age=31536000, immutable";
 /// Kept, and asked for again each time: a page names the assets of its own build.
 const ASK_AGAIN: &str = "no-cache";
+/// What is not there now may be there after the next build.
+const NOT_KEPT: &str = "no-store";
 
 const DEMO: &str = "index.html";
 const GRAPHIQL: &str = "graphiql.html";
@@ -62,20 +64,27 @@ impl Site {
     }
 
     pub(super) fn router(self) -> Router {
-        let mut routes = Router::new().route("/", get(front)).route("/assets/{*path}", get(asset));
-        if self.graphiql {
-            routes = routes.route("/graphiql", get(graphiql));
-        }
-        routes.with_state(self)
+        Router::new()
+            .route("/", get(front))
+            .route("/graphiql", get(graphiql))
+            .route("/assets/{*path}", get(asset))
+            .fallback(|| async { StatusCode::NOT_FOUND })
+            .layer(middleware::map_response(refusal))
+            .with_state(self)
     }
 
     fn front(self, asked: &HeaderMap) -> Response {
         let demo = self.demo.then(|| self.file(DEMO, asked, ASK_AGAIN, DEMO_POLICY)).flatten();
-        demo.unwrap_or_else(|| self.small_page(StatusCode::OK))
+        let missing = (self.demo || self.graphiql) && !self.is_built();
+        demo.unwrap_or_else(|| self.small_page(StatusCode::OK, missing.then_some(Missing::Pages)))
     }
 
     fn graphiql(self, asked: &HeaderMap) -> Response {
-        self.file(GRAPHIQL, asked, ASK_AGAIN, GRAPHIQL_POLICY).unwrap_or_else(|| self.small_page(StatusCode::NOT_FOUND))
+        if !self.graphiql {
+            return self.small_page(StatusCode::NOT_FOUND, Some(Missing::Graphiql));
+        }
+        let page = self.file(GRAPHIQL, asked, ASK_AGAIN, GRAPHIQL_POLICY);
+        page.unwrap_or_else(|| self.small_page(StatusCode::NOT_FOUND, Some(Missing::Pages)))
     }
 
     fn asset(self, path: &str, asked: &HeaderMap) -> Response {
@@ -86,15 +95,17 @@ impl Site {
     }
 
     /// Says what this server is, and what it lacks.
-    fn small_page(self, status: StatusCode) -> Response {
-        let is_built = (self.built)(DEMO).is_some();
-        let front =
-            Front { graphiql: self.graphiql && is_built, without_pages: (self.demo || self.graphiql) && !is_built };
+    fn small_page(self, status: StatusCode, missing: Option<Missing>) -> Response {
+        let front = Front { graphiql: self.graphiql && self.is_built(), missing };
         let mut response = (status, front.html()).into_response();
         let headers = response.headers_mut();
         set(headers, header::CONTENT_TYPE, "text/html; charset=utf-8");
         secure(headers, ASK_AGAIN, FRONT_POLICY);
         response
+    }
+
+    fn is_built(self) -> bool {
+        (self.built)(DEMO).is_some()
     }
 
     /// A file that was built, packed where the caller takes it so; 304 where the caller has it.
@@ -105,6 +116,7 @@ impl Site {
         let encoding = packed.is_some().then_some("gzip");
         let file = packed.unwrap_or(plain);
         let tag = tag(&file);
+        let length = file.data.len();
 
         let mut response = if has_tag(asked, &tag) {
             StatusCode::NOT_MODIFIED.into_response()
@@ -117,6 +129,8 @@ impl Site {
             response
         };
         let headers = response.headers_mut();
+        // Of the file, also where it is not sent. Without it the 304 of a HEAD would say 0.
+        headers.insert(header::CONTENT_LENGTH, length.into());
         headers.insert(header::ETAG, HeaderValue::try_from(tag).expect("hexadecimal digits in quotes"));
         set(headers, header::VARY, "accept-encoding");
         secure(headers, cache, policy);
@@ -134,6 +148,14 @@ async fn graphiql(State(site): State<Site>, headers: HeaderMap) -> Response {
 
 async fn asset(State(site): State<Site>, Path(path): Path<String>, headers: HeaderMap) -> Response {
     site.asset(&path, &headers)
+}
+
+/// Whatever is no page and no file, such as a path or a method that does not exist.
+async fn refusal(mut response: Response) -> Response {
+    if !response.headers().contains_key(header::CONTENT_SECURITY_POLICY) {
+        secure(response.headers_mut(), NOT_KEPT, ASSET_POLICY);
+    }
+    response
 }
 
 fn secure(headers: &mut HeaderMap, cache: &'static str, policy: &'static str) {

@@ -92,12 +92,25 @@ describe('axe-core finds nothing serious', () => {
   });
 });
 
-test('axe-core finds nothing serious on GraphiQL', async ({ open }) => {
-  const visit = await open({ path: '/graphiql' });
-  await visit.page.locator('.graphiql-query-editor .view-line').first().waitFor();
-  // Not ours to mend: Monaco draws lines of text behind the text area that screen readers use, and GraphiQL puts a
-  // tab's close button into the tab.
-  expect(await barriers(visit.page, ['.monaco-editor', '.graphiql-tab'])).toEqual([]);
+describe('axe-core finds nothing serious on GraphiQL', () => {
+  // Not ours to mend: Monaco draws lines of text behind the text area that screen readers use, and GraphiQL puts a tab's
+  // close button into the tab (nested-interactive).
+  const notOurs = ['.monaco-editor', '.graphiql-tab'];
+
+  for (const { name: look, colorScheme, viewport } of looks) {
+    test(look, async ({ open }) => {
+      const { page } = await open({ path: '/graphiql', colorScheme, viewport, reducedMotion: 'reduce' });
+      await page.locator('.graphiql-query-editor .view-line').first().waitFor();
+      expect(await barriers(page, notOurs)).toEqual([]);
+      await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
+      const docs = page.locator('.graphiql-doc-explorer');
+      await docs.getByRole('link', { name: 'Query' }).waitFor();
+      expect(await barriers(page, notOurs)).toEqual([]);
+      await docs.getByRole('link', { name: 'Query' }).click();
+      await docs.getByRole('link', { name: 'items', exact: true }).waitFor();
+      expect(await barriers(page, notOurs)).toEqual([]);
+    });
+  }
 });
 
 test('numbers that move are not read out, the viewer’s own failures are', async ({ open, person }) => {

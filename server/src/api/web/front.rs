@@ -5,15 +5,27 @@
 pub(super) struct Front {
     /// GraphiQL is there.
     pub graphiql: bool,
-    /// Pages were asked for that the binary does not carry.
-    pub without_pages: bool,
+    /// What was asked for in vain.
+    pub missing: Option<Missing>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Missing {
+    /// The binary carries no pages.
+    Pages,
+    /// The settings leave GraphiQL out.
+    Graphiql,
 }
 
 impl Front {
     pub(super) fn html(self) -> String {
-        let without_pages = if self.without_pages { WITHOUT_PAGES } else { "" };
+        let missing = match self.missing {
+            Some(Missing::Pages) => WITHOUT_PAGES,
+            Some(Missing::Graphiql) => WITHOUT_GRAPHIQL,
+            None => "",
+        };
         let graphiql = if self.graphiql { GRAPHIQL } else { "" };
-        format!("{HEAD}{without_pages}<ul>\n{graphiql}{PLACES}</ul>\n</html>\n")
+        format!("{HEAD}{missing}<ul>\n{graphiql}{PLACES}</ul>\n</html>\n")
     }
 }
 
@@ -30,8 +42,13 @@ const HEAD: &str = r#"<!doctype html>
 <p>The like button as a service. This server is up.</p>
 "#;
 
-const WITHOUT_PAGES: &str = "<p>The demo page and GraphiQL are not in this binary: it was built without Node. In the \
-    folder of the sources, <code>make node run</code> brings Node, builds the pages and serves them.</p>\n";
+const WITHOUT_PAGES: &str = "<p>The demo page and GraphiQL are not in this binary: it was built without them. In \
+    the folder of the sources, <code>make node run</code> brings Node where it is missing, builds the pages and serves \
+    them.</p>\n";
+
+const WITHOUT_GRAPHIQL: &str = "<p>GraphiQL is switched off here. A server has it with <code>--demo</code> or \
+    <code>LIKEWISE_GRAPHIQL=true</code>, and never with <code>LIKEWISE_INTROSPECTION=false</code>: it reads the schema by \
+    introspection.</p>\n";
 
 const GRAPHIQL: &str = "<li><a href=\"/graphiql\">/graphiql</a>: GraphiQL, to write and run queries\n";
 
