@@ -258,10 +258,16 @@ fn metrics(stats: &Stats, store: &Store, bus: &Bus, gauges: &Arc<Gauges>) -> Arc
         let gauges = Arc::clone(gauges);
         Box::new(move || read(&gauges))
     };
-    let (store, hub) = (store.clone(), Arc::clone(bus.hub()));
+    let (store, readers, hub) = (store.clone(), store.clone(), Arc::clone(bus.hub()));
     let (total, level) = (ReadingKind::Total, ReadingKind::Level);
     let readings = vec![
         reading("store_statements", "Statements sent to the database", total, Box::new(move || store.statements())),
+        reading(
+            "store_reads",
+            "Statements of queries and watchers among them",
+            total,
+            Box::new(move || readers.reads()),
+        ),
         reading("watched_items", "Items watched on this node", level, Box::new(move || hub.watched_len() as u64)),
         reading("sockets", "Open WebSockets", level, gauge(|api| api.sockets.load(Relaxed))),
         reading("subscriptions", "Live subscriptions", level, gauge(|api| api.subscriptions.load(Relaxed))),

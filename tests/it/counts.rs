@@ -113,7 +113,7 @@ async fn fill_feed(app: &App) -> Vec<String> {
 async fn statements(client: &Client) -> u64 {
     let (status, text) = client.get("/metrics").await;
     assert_eq!(status, 200);
-    let lines = text.lines().filter(|line| line.starts_with("likewise_store_statements_total"));
+    let lines = text.lines().filter(|line| line.starts_with("likewise_store_reads_total"));
     let values = lines.map(|line| line.rsplit(' ').next().and_then(|value| value.parse::<f64>().ok()));
     let total: f64 = values.map(|value| value.expect("a number")).sum();
     assert!(total > 0.0, "no statements are counted:\n{text}");
@@ -122,7 +122,7 @@ async fn statements(client: &Client) -> u64 {
     total
 }
 
-/// The fewest statements between two looks at the metric: the polls of the pipeline run beside the request.
+/// The fewest reads between two looks at the metric: once a second a node looks at the checkpoints beside the request.
 async fn cost(client: &Client, request: impl AsyncFn()) -> u64 {
     let mut fewest = u64::MAX;
     for _ in 0..30 {

@@ -1,14 +1,14 @@
 //! The pools: their sizes, time-outs and session settings.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use sea_orm::sqlx::{self, Connection};
 use sea_orm::{ConnectOptions, Database, DatabaseConnection};
 use tokio::time::timeout;
 
-use super::{Backend, Store};
+use super::{Backend, Statements, Store};
 use crate::error::{Error, ErrorCode, Result};
 
 /// How long a write waits for a free connection, or anything for a new one, before it is refused as `UNAVAILABLE`.
@@ -76,7 +76,7 @@ impl Store {
     pub async fn connect(settings: &StoreSettings) -> Result<Self> {
         let backend = settings.backend()?;
         let address = settings.address();
-        let statements = Arc::new(AtomicU64::new(0));
+        let statements = Arc::new(Statements::default());
         let pools = match backend {
             Backend::Postgres => postgres_pools(settings).await,
             Backend::Sqlite => sqlite_pools(settings).await,
@@ -89,12 +89,16 @@ impl Store {
             Error::new(ErrorCode::Unavailable, format!("The database at {address} cannot be used. {fix}"))
                 .caused_by(error)
         })?;
-        for pool in [&mut lanes, &mut pipeline, &mut readers, &mut recounts] {
+        for pool in [&mut lanes, &mut pipeline, &mut recounts] {
             let statements = Arc::clone(&statements);
             pool.set_metric_callback(move |_| {
-                statements.fetch_add(1, Ordering::Relaxed);
+                statements.others.fetch_add(1, Ordering::Relaxed);
             });
         }
+        let counted = Arc::clone(&statements);
+        readers.set_metric_callback(move |_| {
+            counted.reads.fetch_add(1, Ordering::Relaxed);
+        });
         let address = address.into();
         let mut store = Self { backend, address, lanes, pipeline, readers, recounts, statements, partitions: 0 };
         store.partitions = store.count_partitions().await?;

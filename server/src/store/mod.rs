@@ -67,8 +67,15 @@ pub struct Store {
     readers: DatabaseConnection,
     /// Long reads of the reconciler, which no time-out ends. On SQLite the readers.
     recounts: DatabaseConnection,
-    statements: Arc<AtomicU64>,
+    statements: Arc<Statements>,
     partitions: usize,
+}
+
+/// Statements sent since the start.
+#[derive(Debug, Default)]
+struct Statements {
+    reads: AtomicU64,
+    others: AtomicU64,
 }
 
 impl Store {
@@ -88,7 +95,12 @@ impl Store {
 
     /// Statements sent since the start, over all pools.
     pub fn statements(&self) -> u64 {
-        self.statements.load(Ordering::Relaxed)
+        self.reads() + self.statements.others.load(Ordering::Relaxed)
+    }
+
+    /// Those of the readers' pool: what queries and watchers cost.
+    pub fn reads(&self) -> u64 {
+        self.statements.reads.load(Ordering::Relaxed)
     }
 
     /// Succeeds where the database answers a read.
