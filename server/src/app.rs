@@ -70,28 +70,29 @@ impl Node {
         let service = Service::new(store.clone(), lanes, catalog, bus.clone(), rules(&config), stats.service.clone());
 
         let work = lifecycle.work();
+        let background = store.for_background();
         if config.role != Role::Worker {
             for lane in lane_tasks {
                 lifecycle.spawn("lane", work.clone(), endless(lane.run(work.clone())));
             }
             lifecycle.spawn("catalog", work.clone(), endless(catalog_task.run(work.clone())));
-            let refresher = Refresher::new(Arc::clone(&service), stats.refresh.clone());
+            let refresher = Refresher::new(Arc::clone(&service), background.clone(), stats.refresh.clone());
             lifecycle.spawn("refresher", work.clone(), endless(refresher.run(work.clone())));
         }
         if config.role != Role::Api {
             let window = Duration::from_millis(config.fold_window_ms);
-            let counter = Counter::new(store.clone(), bus.clone(), window, stats.counter.clone());
+            let counter = Counter::new(background.clone(), bus.clone(), window, stats.counter.clone());
             lifecycle.spawn("counter", work.clone(), counter.run(work.clone()));
-            let retention = Retention::new(store.clone(), config.log_retention, stats.retention.clone());
+            let retention = Retention::new(background.clone(), config.log_retention, stats.retention.clone());
             lifecycle.spawn("retention", work.clone(), endless(retention.run(work.clone())));
             if !config.reconcile_interval.is_zero() {
-                let recounter = Recounter::new(store.clone(), bus.clone());
+                let recounter = Recounter::new(background.clone(), bus.clone());
                 let reconciler = Reconciler::new(recounter, config.reconcile_interval, stats.reconciler.clone());
                 lifecycle.spawn("reconciler", work.clone(), endless(reconciler.run(work.clone())));
             }
-            let eraser = Eraser::new(store.clone(), stats.eraser.clone());
+            let eraser = Eraser::new(background.clone(), stats.eraser.clone());
             lifecycle.spawn("eraser", work.clone(), endless(eraser.run(work.clone())));
-            let retractor = Retractor::new(store.clone(), bus.clone(), stats.retractor.clone());
+            let retractor = Retractor::new(background.clone(), bus.clone(), stats.retractor.clone());
             lifecycle.spawn("retractor", work.clone(), endless(retractor.run(work.clone())));
         }
         let gauges = Arc::new(Gauges::default());

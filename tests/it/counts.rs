@@ -122,7 +122,8 @@ async fn statements(client: &Client) -> u64 {
     total
 }
 
-/// The fewest reads between two looks at the metric: the counter's polls and a look at the checkpoints run beside them.
+/// The fewest reads between two looks at the metric: where a machine is so busy that a batch of fields goes out before
+/// all of it has been asked for, a request takes more.
 async fn cost(client: &Client, request: impl AsyncFn()) -> u64 {
     let mut fewest = u64::MAX;
     for _ in 0..30 {
@@ -144,11 +145,7 @@ async fn a_feed_of_fifty_takes_as_many_statements_as_one_of_five(app: &App) {
         assert_eq!(items[size - 1]["friendLikers"]["users"][0]["id"], "ben");
     };
     let (five, fifty) = (cost(&ana, async || feed(5).await).await, cost(&ana, async || feed(50).await).await);
-    // Where the machine is so busy that each request meets a poll of the counter, the larger one meets one more.
-    assert!(
-        fifty <= five + 1,
-        "one statement for each kind of field, whatever the size: {five} for five, {fifty} for fifty"
-    );
+    assert_eq!(fifty, five, "one statement for each kind of field, whatever the size");
     assert!(fifty <= MOST_STATEMENTS, "{fifty} statements for a feed");
 }
 

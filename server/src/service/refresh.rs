@@ -15,6 +15,7 @@ use tracing::warn;
 use super::Service;
 use crate::domain::{Freshness, Micros, UserId};
 use crate::error::{Error, Result, chain};
+use crate::store::Store;
 use crate::store::counts::Pulse;
 
 const LOOK: Duration = Duration::from_secs(1);
@@ -42,6 +43,7 @@ pub struct RefreshStats {
 /// The refresher of one node.
 pub struct Refresher {
     service: Arc<Service>,
+    store: Store,
     stats: RefreshStats,
     epoch: Option<i64>,
     /// What was last known of the counts' age, in microseconds, and when.
@@ -51,8 +53,8 @@ pub struct Refresher {
 }
 
 impl Refresher {
-    pub fn new(service: Arc<Service>, stats: RefreshStats) -> Self {
-        Self { service, stats, epoch: None, known: None, erased: (None, HashSet::new()) }
+    pub fn new(service: Arc<Service>, store: Store, stats: RefreshStats) -> Self {
+        Self { service, store, stats, epoch: None, known: None, erased: (None, HashSet::new()) }
     }
 
     /// Looks once a second until `stop`.
@@ -84,7 +86,7 @@ impl Refresher {
 
     /// Returns the age of the counts in microseconds.
     async fn look(&mut self, lost_touch: bool) -> Result<i64> {
-        let pulse = in_time(self.service.store.pulse()).await?;
+        let pulse = in_time(self.store.pulse()).await?;
         self.set_away(false);
         self.tell_erased(pulse.basis.read_at).await?;
         let rewritten = self.epoch.is_some_and(|epoch| epoch != pulse.epoch);
@@ -98,7 +100,7 @@ impl Refresher {
         }
         self.epoch = Some(pulse.epoch);
         hub.set_freshness(freshness);
-        let lag = in_time(self.service.store.log_lag_events()).await?;
+        let lag = in_time(self.store.log_lag_events()).await?;
         self.stats.lag_events.set(i64::try_from(lag).unwrap_or(i64::MAX));
         Ok(age)
     }
@@ -112,7 +114,7 @@ impl Refresher {
     async fn tell_erased(&mut self, now: Micros) -> Result<()> {
         let (looked_at, known) = &self.erased;
         let since = looked_at.unwrap_or(now) - ERASED_OVERLAP;
-        let erased = in_time(self.service.store.erased_since(since)).await?;
+        let erased = in_time(self.store.erased_since(since)).await?;
         let erased = HashSet::from_iter(erased);
         let news: HashSet<UserId> = erased.difference(known).cloned().collect();
         if !news.is_empty() {

@@ -1,7 +1,6 @@
 //! The pools: their sizes, time-outs and session settings.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use sea_orm::sqlx::{self, Connection};
@@ -91,14 +90,10 @@ impl Store {
         })?;
         for pool in [&mut lanes, &mut pipeline, &mut recounts] {
             let statements = Arc::clone(&statements);
-            pool.set_metric_callback(move |_| {
-                statements.others.fetch_add(1, Ordering::Relaxed);
-            });
+            pool.set_metric_callback(move |_| statements.add_other());
         }
         let counted = Arc::clone(&statements);
-        readers.set_metric_callback(move |_| {
-            counted.reads.fetch_add(1, Ordering::Relaxed);
-        });
+        readers.set_metric_callback(move |_| counted.add_read());
         let address = address.into();
         let mut store = Self { backend, address, lanes, pipeline, readers, recounts, statements, partitions: 0 };
         store.partitions = store.count_partitions().await?;

@@ -78,6 +78,16 @@ struct Statements {
     others: AtomicU64,
 }
 
+impl Statements {
+    fn add_read(&self) {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn add_other(&self) {
+        self.others.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 impl Store {
     pub fn backend(&self) -> Backend {
         self.backend
@@ -98,9 +108,18 @@ impl Store {
         self.reads() + self.statements.others.load(Ordering::Relaxed)
     }
 
-    /// Those of the readers' pool: what queries and watchers cost.
+    /// Reads of queries and watchers among them; background work reads through [`Self::for_background`].
     pub fn reads(&self) -> u64 {
         self.statements.reads.load(Ordering::Relaxed)
+    }
+
+    /// The same pools for work that nobody asked for: its reads are not counted as those of queries.
+    #[must_use]
+    pub fn for_background(&self) -> Self {
+        let mut background = self.clone();
+        let statements = Arc::clone(&self.statements);
+        background.readers.set_metric_callback(move |_| statements.add_other());
+        background
     }
 
     /// Succeeds where the database answers a read.
