@@ -25,6 +25,7 @@ pub struct Cli {
     /// What to log: `info`, `debug`, or directives such as `likewise_server=debug`.
     #[arg(long, env = "LIKEWISE_LOG", default_value = "info,sqlx=warn", global = true)]
     pub log: String,
+    /// How log lines look.
     #[arg(long, env = "LIKEWISE_LOG_FORMAT", default_value = "text", global = true)]
     pub log_format: LogFormat,
     #[command(subcommand)]
@@ -140,10 +141,13 @@ pub struct ServeConfig {
     /// Prefix of all keys and topics in Redis.
     #[arg(long, env = "LIKEWISE_REDIS_NAMESPACE", default_value = "likewise:v1:")]
     pub redis_namespace: String,
+    /// Address and port to serve on.
     #[arg(long, env = "LIKEWISE_LISTEN", default_value = "127.0.0.1:4000")]
     pub listen: SocketAddr,
+    /// Which parts this process runs, where several share the work.
     #[arg(long, env = "LIKEWISE_ROLE", default_value = "all")]
     pub role: Role,
+    /// What counts as an item.
     #[arg(long, env = "LIKEWISE_CATALOG", default_value = "open")]
     pub catalog: CatalogSetting,
     /// Who may list an item's likers.
