@@ -126,3 +126,36 @@ it('keeps a socket that answers when the page is shown', async () => {
   expect(FakeSocket.made).toHaveLength(1);
   expect(connection.state()).toBe('live');
 });
+
+it('says that the viewer is refused once a new token was not taken either, and takes it back', async () => {
+  await goLive();
+  last().close(4403);
+  await wait(0);
+  expect(connection.state()).toBe('reconnecting');
+  await wait(1_000);
+  last().open();
+  last().close(4403);
+  await wait(0);
+  expect(connection.state()).toBe('refused');
+  // The next try begins, and as long as nobody has answered it the last word holds.
+  await wait(2_000);
+  expect(FakeSocket.made).toHaveLength(3);
+  expect(connection.state()).toBe('refused');
+  await goLive();
+  expect(connection.state()).toBe('live');
+  last().close(4403);
+  await wait(0);
+  expect(connection.state()).toBe('reconnecting');
+});
+
+it('says so of a viewer who never was let in', async () => {
+  last().open();
+  last().close(4403);
+  await wait(0);
+  expect(connection.state()).toBe('connecting');
+  await wait(1_000);
+  last().open();
+  last().close(4403);
+  await wait(0);
+  expect(connection.state()).toBe('refused');
+});

@@ -6,7 +6,8 @@ import { useSyncExternalStore } from 'react';
 import { backoff, onReturn, pause } from '../like/pause';
 import type { Session } from './session';
 
-export type ConnectionState = 'connecting' | 'live' | 'reconnecting' | 'offline';
+/** `refused`: the server takes no token of this viewer, whose account was deleted, say. */
+export type ConnectionState = 'connecting' | 'live' | 'reconnecting' | 'refused' | 'offline';
 
 /** Between two pings of a quiet socket. */
 const KEEP_ALIVE_MS = 10_000;
@@ -21,7 +22,9 @@ const LONGEST_PAUSE_MS = 8_000;
 
 export class Connection {
   readonly socket: SocketClient;
-  private link: 'connecting' | 'live' | 'reconnecting' = 'connecting';
+  private link: Exclude<ConnectionState, 'offline'> = 'connecting';
+  /** Whether the last token was not taken. */
+  private wasRefused = false;
   private open: WebSocket | null = null;
   /** When it was last begun to connect. */
   private began = 0;
@@ -48,10 +51,11 @@ export class Connection {
       on: {
         connecting: (isRetry) => {
           this.began = performance.now();
-          this.move(isRetry && this.link !== 'connecting' ? 'reconnecting' : this.link);
+          this.move(isRetry && this.link === 'live' ? 'reconnecting' : this.link);
         },
         connected: (socket) => {
           this.open = socket as WebSocket;
+          this.wasRefused = false;
           this.move('live');
         },
         ping: (received) => {
@@ -63,9 +67,12 @@ export class Connection {
         closed: (event) => {
           clearTimeout(this.silence);
           this.open = null;
-          // The token has ended, or the server's demo began anew.
-          if ((event as CloseEvent).code === 4403) session.refused();
-          this.move(this.link === 'live' ? 'reconnecting' : this.link);
+          // The token has ended, or the server's demo began anew: a new one is worth a try.
+          const isRefused = (event as CloseEvent).code === 4403;
+          if (isRefused) session.refused();
+          if (isRefused && this.wasRefused) this.move('refused');
+          else if (this.link !== 'connecting') this.move('reconnecting');
+          this.wasRefused = isRefused;
         },
       },
     });

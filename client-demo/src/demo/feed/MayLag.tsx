@@ -12,7 +12,7 @@ export function MayLag({ itemId }: { itemId: string }) {
   const { connection } = usePane();
   const state = useConnection(connection);
   const hangs = useLasting(state === 'connecting', CONNECTING_MS);
-  const lost = state === 'offline' || state === 'reconnecting' || hangs;
+  const lost = ['offline', 'reconnecting', 'refused'].includes(state) || hangs;
   if (count === null || !(stale || lost)) return null;
   return (
     <span className="may-lag" title="The count may be behind what has happened">

@@ -7,6 +7,7 @@ const texts: Record<ConnectionState, string> = {
   connecting: 'Connecting',
   live: 'Live',
   reconnecting: 'Reconnecting',
+  refused: 'Not accepted',
   offline: 'Offline',
 };
 
