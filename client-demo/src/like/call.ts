@@ -140,10 +140,16 @@ function online(): Promise<void> {
 function readError(error: CombinedError): { code: string; retryable: boolean; retryAfterMs: number } {
   const extensions = error.graphQLErrors[0]?.extensions;
   const { code, retryable, retryAfterMs } = extensions ?? {};
-  if (typeof code !== 'string') return { code: 'NETWORK', retryable: true, retryAfterMs: 0 };
+  if (typeof code !== 'string') return { code: 'NETWORK', retryable: true, retryAfterMs: retryAfterHeader(error) };
   return {
     code,
     retryable: retryable === true,
     retryAfterMs: typeof retryAfterMs === 'number' ? retryAfterMs : 0,
   };
+}
+
+/** What a proxy asks for, in seconds; a date instead of them is not looked at. */
+function retryAfterHeader({ response }: CombinedError): number {
+  const seconds = response instanceof Response ? Number(response.headers.get('retry-after')) : 0;
+  return seconds > 0 ? seconds * 1_000 : 0;
 }

@@ -139,21 +139,29 @@ describe('a retry', () => {
     });
   });
 
-  test('waits as long as an overloaded server asks for', async ({ open, person }) => {
-    const ana = person('ana');
-    const before = await ana.unlike('game:nim');
-    const answers = new Answers();
-    const visit = await open({ before: answers.route });
-    const item = visit.pane().item('game:nim');
-    await item.settled();
-    const overloaded = answer(200, { data: { like: null }, errors: [{ ...overload, path: ['like'] }] });
-    answers.let((call) => (answers.calls.length === 1 ? overloaded(call) : pass(call)));
-    await item.tap();
-    await expect.poll(() => answers.calls.length, within('push')).toBe(2);
-    const [first, second] = answers.calls;
-    expect((second?.sentAt ?? 0) - (first?.sentAt ?? 0)).toBeGreaterThanOrEqual(overload.extensions.retryAfterMs);
-    expect(new Set(answers.keys).size).toBe(1);
-    await answers.quiet();
-    expect(await ana.item('game:nim')).toMatchObject({ liked: true, version: before.version + 1 });
-  });
+  const overloaded = answer(200, { data: { like: null }, errors: [{ ...overload, path: ['like'] }] });
+  const busyProxy = ({ route }: Call) =>
+    route.fulfill({ status: 503, headers: { 'retry-after': '1' }, body: '<h1>Service Unavailable</h1>' });
+  for (const { who, asks, policy, id } of [
+    { who: 'an overloaded server', asks: overload.extensions.retryAfterMs, policy: overloaded, id: 'game:nim' },
+    { who: 'a proxy', asks: 1_000, policy: busyProxy, id: 'game:othello' },
+  ]) {
+    test(`waits as long as ${who} asks for`, async ({ open, person }) => {
+      const ana = person('ana');
+      const before = await ana.unlike(id);
+      const answers = new Answers();
+      const visit = await open({ before: answers.route });
+      visit.expectConsole(failedRequest);
+      const item = visit.pane().item(id);
+      await item.settled();
+      answers.let((call) => (answers.calls.length === 1 ? policy(call) : pass(call)));
+      await item.tap();
+      await expect.poll(() => answers.calls.length, within('push')).toBe(2);
+      const [first, second] = answers.calls;
+      expect((second?.sentAt ?? 0) - (first?.sentAt ?? 0)).toBeGreaterThanOrEqual(asks);
+      expect(new Set(answers.keys).size).toBe(1);
+      await answers.quiet();
+      expect(await ana.item(id)).toMatchObject({ liked: true, version: before.version + 1 });
+    });
+  }
 });
