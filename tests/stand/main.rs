@@ -1,26 +1,27 @@
 //! `stand`: a throwaway demo for tests of the pages and of the README's snippets. It ends with its standard input.
 
-use std::io::Read;
+use std::io::BufRead;
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use likewise_tests::binary::{self, ServerProcess};
 use likewise_tests::database::Database;
-use likewise_tests::postgres::Postgres;
+use likewise_tests::postgres::{Postgres, Shutdown};
 use likewise_tests::redis::Redis;
 use likewise_tests::tokens;
 use likewise_tests::wait::{SOON, until};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::oneshot;
+use tokio::sync::mpsc;
 
 const DATABASE: &str = "stand";
 
 /// Starts demo servers and prints one line of JSON when they are ready: `{"nodes": [{"url": …, "pid": …, "log": …}]}`.
 ///
-/// Everything ends when standard input is closed, or by SIGTERM or SIGINT.
+/// A line `stop database` or `start database` on standard input is carried out and repeated on standard output; `stop`
+/// is as a crash. Everything ends when standard input is closed, or by SIGTERM or SIGINT.
 #[derive(Debug, Parser)]
 #[command(name = "stand")]
 struct Options {
@@ -43,7 +44,7 @@ enum Backend {
 struct Stand {
     nodes: Vec<ServerProcess>,
     _redis: Option<Redis>,
-    _database: Database,
+    database: Database,
     _folder: TempDir,
 }
 
@@ -60,30 +61,37 @@ fn main() -> ExitCode {
 }
 
 async fn run(options: &Options) -> Result<(), String> {
-    let over = over()?;
-    let stand = Stand::start(options).await?;
-    print(&stand.describe());
-    over.await;
-    Ok(())
-}
-
-/// Ends when standard input does, or by a signal.
-fn over() -> Result<impl Future<Output = ()>, String> {
     let caught = |kind| signal(kind).map_err(|error| error.to_string());
     let (mut terminate, mut interrupt) = (caught(SignalKind::terminate())?, caught(SignalKind::interrupt())?);
-    let (tell, closed) = oneshot::channel();
+    let mut lines = lines();
+    let over = async {
+        let stand = Stand::start(options).await?;
+        print(&stand.describe());
+        while let Some(line) = lines.recv().await {
+            stand.obey(&line)?;
+            print(&line);
+        }
+        Ok(())
+    };
+    tokio::select! {
+        over = over => over,
+        _ = terminate.recv() => Ok(()),
+        _ = interrupt.recv() => Ok(()),
+    }
+}
+
+/// The lines of standard input, until it is closed.
+fn lines() -> mpsc::Receiver<String> {
+    let (tell, lines) = mpsc::channel(1);
     // A thread of its own, since nothing can end the reading but the other side.
     std::thread::spawn(move || {
-        let _ = std::io::stdin().read_to_end(&mut Vec::new());
-        let _ = tell.send(());
-    });
-    Ok(async move {
-        tokio::select! {
-            _ = closed => {}
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            if tell.blocking_send(line).is_err() {
+                return;
+            }
         }
-    })
+    });
+    lines
 }
 
 impl Stand {
@@ -100,7 +108,7 @@ impl Stand {
         variables.extend(redis.as_ref().map(|redis| ("LIKEWISE_REDIS_URL".to_owned(), redis.url())));
         variables.extend(options.set.iter().cloned());
         let variables: Vec<_> = variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        let mut stand = Self { nodes: Vec::new(), _redis: redis, _database: database, _folder: folder };
+        let mut stand = Self { nodes: Vec::new(), _redis: redis, database, _folder: folder };
         for number in 0..count {
             let folder = stand._folder.path().join(format!("node{number}"));
             std::fs::create_dir(&folder).map_err(|error| error.to_string())?;
@@ -110,6 +118,18 @@ impl Stand {
             stand.nodes.push(node);
         }
         Ok(stand)
+    }
+
+    fn obey(&self, line: &str) -> Result<(), String> {
+        let Database::Postgres { server, .. } = &self.database else {
+            return Err(format!("there is no server to {line}"));
+        };
+        match line {
+            "stop database" => server.stop(Shutdown::Immediate),
+            "start database" => server.start_again(),
+            _ => return Err(format!("cannot {line:?}")),
+        }
+        Ok(())
     }
 
     fn describe(&self) -> String {

@@ -6,6 +6,8 @@ export const promised = {
   push: 1_000,
   /** A tab that was hidden is right again once it is shown. */
   shown: 2_000,
+  /** Counts are called stale after five seconds, and the page asks for them every ten. */
+  stale: 15_000,
   /** A like that is not answered is undone: no try begins after ten seconds, and one takes four at most. */
   givingUp: 14_000,
 } as const;

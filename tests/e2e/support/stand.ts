@@ -12,6 +12,8 @@ export interface Node {
 /** Servers of a test file's own: `sqlite` is one node on a temporary file, `postgres` two on PostgreSQL and Redis. */
 export interface Stand {
   readonly nodes: readonly Node[];
+  /** Stops PostgreSQL as a crash does, or starts it again. */
+  database(what: 'stop' | 'start'): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -24,9 +26,16 @@ export async function startStand(backend: Backend): Promise<Stand> {
     env: { ...process.env, LIKEWISE_TEST_BINARY: binary('likewise') },
   });
   const exit = new Promise<void>((resolve) => stand.once('exit', () => resolve()));
-  const { nodes } = JSON.parse(await firstLine(stand)) as { nodes: Node[] };
+  const lines = linesOf(stand);
+  const { nodes } = JSON.parse(await lines.next()) as { nodes: Node[] };
   return {
     nodes,
+    async database(what) {
+      const line = `${what} database`;
+      stand.stdin?.write(`${line}\n`);
+      const answer = await lines.next();
+      if (answer !== line) throw new Error(`the stand says ${answer}`);
+    },
     async stop() {
       // It stops what it started when its input ends, so nothing is left behind if this process is killed either.
       stand.stdin?.end();
@@ -42,8 +51,14 @@ function binary(name: string): string {
   return path;
 }
 
-async function firstLine(stand: ChildProcess): Promise<string> {
+function linesOf(stand: ChildProcess): { next(): Promise<string> } {
   if (!stand.stdout) throw new Error('the stand has no output');
-  for await (const line of createInterface({ input: stand.stdout })) return line;
-  throw new Error('the stand ended before its servers were ready');
+  const lines = createInterface({ input: stand.stdout })[Symbol.asyncIterator]();
+  return {
+    async next() {
+      const { value, done } = await lines.next();
+      if (done) throw new Error('the stand has ended');
+      return value;
+    },
+  };
 }
