@@ -276,11 +276,13 @@ describe('Use it', () => {
 
   test('the shell, with a server of its own', async () => {
     const host = await freeHost();
-    const [like, users, retraction, later] = await runShell(of('sh'), host, { LIKEWISE_LISTEN: host });
+    const [like, users, items, retraction, later, restored] = await runShell(of('sh'), host, { LIKEWISE_LISTEN: host });
     expect(like.data.like).toEqual({ changed: true, item: { likeCount: 1, likedByMe: true } });
     expect(users.data.upsertUsers.users).toEqual([{ id: 'ana', name: 'Ana' }]);
+    expect(items.data.upsertItems.items).toEqual([{ id: 'post:43', type: 'post' }]);
     expect(retraction.data.retractReactions.retraction.status).toMatch(/^[A-Z]+$/);
     expect(later.data.retraction).toMatchObject({ status: expect.stringMatching(/^[A-Z]+$/) });
+    expect(restored.data.restoreReactions.retraction.status).toMatch(/^REST[A-Z]+$/);
   });
 
   test('the GraphQL document', async () => {
