@@ -13,11 +13,13 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
 
 use super::recount::{Recounter, log_drift};
-use crate::error::{Error, Result, chain};
+use crate::error::{Result, chain};
 use crate::store::reconcile::{Among, ItemRange, Measured};
 
 /// Rest after a range, in multiples of the time that it took.
 const REST_FACTOR: u32 = 9;
+/// Rest after a range that could not be compared: most of its time was spent waiting for an answer.
+const REST_AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// Events not folded above which no range is compared: each comparison reads them all, and the counter needs the
 /// database more.
 pub const LAG_MAX_EVENTS: u64 = 50_000;
@@ -102,16 +104,24 @@ impl Reconciler {
             let began = Instant::now();
             let range = self.recounter.store().item_range(from).await?;
             // A comparison may be cut off; a heal runs to its end.
-            match stop.run_until_cancelled(self.compare(&range)).await {
+            let done = match stop.run_until_cancelled(self.compare(&range)).await {
                 None => return Ok(()),
                 Some(Ok(drifting)) => self.heal(drifting, &mut pass).await,
-                Some(Err(failed)) => pass.fail(&failed),
-            }
+                Some(Err(failed)) => Err(failed),
+            };
             let took = began.elapsed();
             self.stats.ranges.inc();
             self.stats.range_seconds.observe(took.as_secs_f64());
+            let rest = match done {
+                Ok(()) => took * REST_FACTOR,
+                Err(failed) => {
+                    pass.failed_ranges += 1;
+                    warn!(error = %chain(&failed), "a range of items is left for the next pass");
+                    REST_AFTER_FAILURE
+                }
+            };
             after = range.next();
-            if stop.run_until_cancelled(sleep(took * REST_FACTOR)).await.is_none() {
+            if stop.run_until_cancelled(sleep(rest)).await.is_none() {
                 return Ok(());
             }
         }
@@ -149,7 +159,7 @@ impl Reconciler {
         Ok(self.recounter.check(Among::Range(range)).await?.drifting)
     }
 
-    async fn heal(&self, drifting: Vec<Measured>, pass: &mut Pass) {
+    async fn heal(&self, drifting: Vec<Measured>, pass: &mut Pass) -> Result<()> {
         for measured in &drifting {
             if pass.drifting < LOG_LINES_MAX {
                 log_drift(measured);
@@ -159,21 +169,11 @@ impl Reconciler {
             self.stats.drift_reactions.inc_by(measured.amount());
         }
         let found = drifting.len();
-        match self.recounter.heal(drifting).await {
-            Ok(left) => {
-                self.stats.healed.inc_by((found - left.len()) as u64);
-                if !left.is_empty() {
-                    warn!(items = left.len(), "counts that drift are left for the next pass");
-                }
-            }
-            Err(failed) => pass.fail(&failed),
+        let left = self.recounter.heal(drifting).await?;
+        self.stats.healed.inc_by((found - left.len()) as u64);
+        if !left.is_empty() {
+            warn!(items = left.len(), "counts that drift are left for the next pass");
         }
-    }
-}
-
-impl Pass {
-    fn fail(&mut self, failed: &Error) {
-        self.failed_ranges += 1;
-        warn!(error = %chain(failed), "a range of items is left for the next pass");
+        Ok(())
     }
 }

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorCode, Result};
 
 /// How long a write waits for a free connection, or anything for a new one, before it is refused as `UNAVAILABLE`.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long a read waits for a free connection. Longer, because reads go on under a load that writes are shed under.
+/// How long a read or a recount waits for a free connection. Longer, because reads go on under a load that writes are shed under.
 const READ_ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a connection may have been idle and still be used without a round trip to see that it lives.
 const IDLE_UNTESTED: Duration = Duration::from_secs(1);
@@ -31,10 +31,8 @@ const PIPELINE_CONNECTIONS: u32 = 12;
 /// Connections for the lanes where nobody says otherwise: all the partitions of a large installation, and some that a
 /// time-out has left behind.
 const LANE_CONNECTIONS: u32 = 24;
-/// Connections for recounts: one is counted after the other, and a second one asking waits.
+/// Connections for recounts: a process has one that counts at a time.
 const RECOUNT_CONNECTIONS: u32 = 1;
-/// How long a recount waits for that connection.
-const RECOUNT_ACQUIRE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Where the database is and how many connections reads may use.
 #[derive(Debug, Clone)]
@@ -156,7 +154,7 @@ async fn postgres_pools(settings: &StoreSettings) -> Result<[DatabaseConnection;
     });
     // One core counts, so that the others serve. Connected when first asked.
     let mut recounts = options(&settings.url, RECOUNT_CONNECTIONS);
-    recounts.min_connections(0).connect_lazy(true).acquire_timeout(RECOUNT_ACQUIRE_TIMEOUT);
+    recounts.min_connections(0).connect_lazy(true).acquire_timeout(READ_ACQUIRE_TIMEOUT);
     recounts.map_sqlx_postgres_opts(|connection| {
         connection.application_name("likewise-recounts").options([
             ("default_transaction_read_only", "on"),

@@ -6,10 +6,11 @@
 
 use std::time::Duration;
 
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr, QueryResult};
+use sea_orm::{ConnAcquireErr, ConnectionTrait, DatabaseTransaction, DbErr, QueryResult, Statement, TransactionTrait};
+use tokio::time::sleep;
 
 use super::rows::{self, Column};
-use super::{Backend, Store, WORK_SILENCE_MAX, answered, column, fault, statement};
+use super::{Backend, READ_SILENCE_MAX, Store, WORK_SILENCE_MAX, answered, column, fault, statement};
 use crate::domain::{ItemId, Micros, UserId};
 use crate::error::{Error, Result};
 
@@ -20,8 +21,12 @@ const REWRITE: &str = include_str!("sql/reconcile_rewrite.sql");
 pub const RANGE_ITEMS_MAX: usize = 1_000;
 /// Reactions after which a range ends, so that ranges cost alike; an item with more is not divided.
 const RANGE_REACTIONS_MAX: i64 = 200_000;
-/// Longest recount: of some hundred million reactions to one item. Past it the connection is taken for dead.
+/// Longest recount: of some hundred million reactions to one item.
 const RECOUNT_MAX: Duration = Duration::from_secs(600);
+/// How often the database is asked whether it is still at work on a recount.
+const LOOK: Duration = Duration::from_secs(5);
+/// Time for an answer that is under way.
+const UNDER_WAY: Duration = Duration::from_secs(1);
 /// How long a rewrite waits for folds that hold checkpoints. Past it the rewrite fails as passing; a stopped process's
 /// locks are freed earlier, by the time-out of its idle transaction.
 const LOCK_WAIT_MAX: &str = "5s";
@@ -110,8 +115,7 @@ impl Store {
 
     /// Items of the catalogue.
     pub async fn count_items(&self) -> Result<u64> {
-        let count = statement(self.backend, "SELECT count(*) AS items FROM item", vec![]);
-        let rows = answered(RECOUNT_MAX, self.recounts.query_all_raw(count)).await.map_err(fault::to_error)?;
+        let rows = self.recount(statement(self.backend, "SELECT count(*) AS items FROM item", vec![])).await?;
         let items: i64 = rows.first().map(|row| column(row, "items")).transpose()?.unwrap_or_default();
         Ok(u64::try_from(items).unwrap_or_default())
     }
@@ -145,9 +149,55 @@ impl Store {
             }
         };
         let sql = kept_within_bounds(MEASURE).replace("{among}", among).replace("{unfolded}", unfolded);
-        let rows = self.recounts.query_all_raw(statement(self.backend, &sql, values));
-        let rows = answered(RECOUNT_MAX, rows).await.map_err(fault::to_error)?;
+        let rows = self.recount(statement(self.backend, &sql, values)).await?;
         rows.iter().map(measured).collect()
+    }
+
+    /// Runs a read that may take minutes. A connection that a network left hanging looks like one that counts, so the
+    /// database is asked now and then which it is.
+    async fn recount(&self, read: Statement) -> Result<Vec<QueryResult>> {
+        let rows = match self.backend {
+            Backend::Sqlite => answered(RECOUNT_MAX, self.recounts.query_all_raw(read)).await,
+            Backend::Postgres => answered(RECOUNT_MAX, self.recount_postgres(read)).await,
+        };
+        rows.map_err(fault::to_error)
+    }
+
+    async fn recount_postgres(&self, read: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        let begin = async {
+            let transaction = self.recounts.begin().await?;
+            let session = statement(self.backend, "SELECT pg_backend_pid() AS session", vec![]);
+            let session = transaction.query_one_raw(session).await?;
+            let session = session.ok_or_else(|| DbErr::RecordNotFound("the session's number".into()))?;
+            Ok((transaction, session.try_get("", "session")?))
+        };
+        let (transaction, session) = answered(READ_SILENCE_MAX, begin).await?;
+        let rows = tokio::select! {
+            rows = transaction.query_all_raw(read) => rows?,
+            () = self.until_idle(session) => return Err(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout)),
+        };
+        answered(READ_SILENCE_MAX, transaction.commit()).await?;
+        Ok(rows)
+    }
+
+    /// Ends when a session of the database has nothing to do at two looks.
+    async fn until_idle(&self, session: i32) {
+        loop {
+            sleep(LOOK).await;
+            if self.is_idle(session).await {
+                sleep(UNDER_WAY).await;
+                if self.is_idle(session).await {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// False also where it cannot be known.
+    async fn is_idle(&self, session: i32) -> bool {
+        let sql = "SELECT 1 AS one FROM pg_stat_activity WHERE pid = $1 AND state = 'active'";
+        let active = self.read(statement(self.backend, sql, vec![session.into()])).await;
+        active.is_ok_and(|active| active.is_empty())
     }
 
     /// Sets the counters of measured items to what their rows say, with a new version each, in one transaction that
