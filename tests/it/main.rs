@@ -29,6 +29,7 @@ mod log;
 mod lost_commit;
 mod model;
 mod outage;
+mod packed;
 mod pages;
 mod plans;
 mod reactions;
@@ -72,6 +73,7 @@ fn main() -> ExitCode {
         lost_commit::tests(),
         model::tests(),
         outage::tests(),
+        packed::tests(),
         pages::tests(),
         plans::tests(),
         reactions::tests(),

@@ -22,6 +22,9 @@ use axum::routing::{get, post};
 use axum::{Router, middleware};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tower_http::CompressionLevel;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::SizeAbove;
 
 pub use auth::TokenRules;
 pub use gauges::Gauges;
@@ -34,6 +37,9 @@ use graphql::Executor;
 use health::RenderMetrics;
 use limits::Limits;
 use web::Site;
+
+/// Bytes of an answer below which packing it is not worth the while: it goes out in one packet either way.
+const PACKED_MIN_BYTES: u16 = 1_024;
 
 /// How the API is set up.
 pub struct ApiConfig {
@@ -87,7 +93,17 @@ pub fn router(service: Arc<Service>, config: ApiConfig, metrics: RenderMetrics, 
         routes = routes.route("/dev/token", post(dev_token::mint));
     }
     let cors = middleware::from_fn_with_state(Arc::clone(&api.origins), cors::cors);
-    routes.layer(DefaultBodyLimit::max(config.max_body_bytes)).layer(cors).with_state(api).merge(pages).merge(health)
+    // A feed is packed to a fifth. Callers are known by a header and never by a cookie, so that no page of strangers can
+    // have answers made whose lengths tell of a viewer's data.
+    let packed =
+        CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(SizeAbove::new(PACKED_MIN_BYTES));
+    routes
+        .layer(packed)
+        .layer(DefaultBodyLimit::max(config.max_body_bytes))
+        .layer(cors)
+        .with_state(api)
+        .merge(pages)
+        .merge(health)
 }
 
 /// The routes of a node that only works: health and metrics.
