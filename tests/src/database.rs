@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use sea_orm::{
-    ConnectionTrait, DatabaseConnection, DatabaseTransaction, SqliteTransactionMode, Statement, TransactionOptions,
-    TransactionTrait, TryGetable,
+    AccessMode, ConnectionTrait, DatabaseConnection, DatabaseTransaction, IsolationLevel, SqliteTransactionMode,
+    Statement, TransactionOptions, TransactionTrait, TryGetable,
 };
 use tempfile::TempDir;
 
@@ -90,10 +90,7 @@ pub struct Sql {
 impl Sql {
     /// The first column of every row.
     pub async fn column<T: TryGetable>(&self, sql: &str) -> Vec<T> {
-        let statement = Statement::from_string(self.connection.get_database_backend(), sql);
-        let rows = self.connection.query_all_raw(statement).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
-        let value = |row: &sea_orm::QueryResult| row.try_get_by_index(0);
-        rows.iter().map(|row| value(row).unwrap_or_else(|error| panic!("{sql}: {error}"))).collect()
+        column(&self.connection, sql).await
     }
 
     /// The one number that `sql` asks for.
@@ -115,6 +112,22 @@ impl Sql {
         Session { transaction: self.connection.begin_with_options(options).await.expect("a transaction begins") }
     }
 
+    /// A look at one moment of the database, whatever is committed meanwhile.
+    pub async fn moment(&self) -> Session {
+        let options = match self.connection.get_database_backend() {
+            sea_orm::DbBackend::Sqlite => TransactionOptions {
+                sqlite_transaction_mode: Some(SqliteTransactionMode::Deferred),
+                ..Default::default()
+            },
+            _ => TransactionOptions {
+                isolation_level: Some(IsolationLevel::RepeatableRead),
+                access_mode: Some(AccessMode::ReadOnly),
+                ..Default::default()
+            },
+        };
+        Session { transaction: self.connection.begin_with_options(options).await.expect("a transaction begins") }
+    }
+
     pub async fn close(self) {
         self.connection.close().await.expect("an open connection can be closed");
     }
@@ -131,12 +144,15 @@ impl Session {
         self.transaction.execute_unprepared(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 
+    /// The first column of every row.
+    pub async fn column<T: TryGetable>(&self, sql: &str) -> Vec<T> {
+        column(&self.transaction, sql).await
+    }
+
     /// The one number that `sql` asks for.
     pub async fn number(&self, sql: &str) -> i64 {
-        let statement = Statement::from_string(self.transaction.get_database_backend(), sql);
-        let row = self.transaction.query_one_raw(statement).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
-        let row = row.unwrap_or_else(|| panic!("no row: {sql}"));
-        row.try_get_by_index(0).unwrap_or_else(|error| panic!("{sql}: {error}"))
+        let numbers = self.column::<i64>(sql).await;
+        *numbers.first().unwrap_or_else(|| panic!("no row: {sql}"))
     }
 
     pub async fn commit(self) {
@@ -146,4 +162,11 @@ impl Session {
     pub async fn rollback(self) {
         self.transaction.rollback().await.expect("the transaction rolls back");
     }
+}
+
+async fn column<T: TryGetable>(on: &impl ConnectionTrait, sql: &str) -> Vec<T> {
+    let statement = Statement::from_string(on.get_database_backend(), sql);
+    let rows = on.query_all_raw(statement).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+    let value = |row: &sea_orm::QueryResult| row.try_get_by_index(0);
+    rows.iter().map(|row| value(row).unwrap_or_else(|error| panic!("{sql}: {error}"))).collect()
 }

@@ -1,6 +1,8 @@
 //! What must hold in the store when the log is drained, checked by SQL that shares nothing with the server's.
 
-use crate::database::Sql;
+use std::time::Duration;
+
+use crate::database::{Session, Sql};
 use crate::wait;
 
 /// Rows of a broken invariant that a failure shows.
@@ -203,11 +205,14 @@ pub enum Log {
     BeginsLater,
 }
 
+/// How many partitions have events that are not folded.
+const WAITING: &str = "SELECT count(*) FROM log_partition l JOIN checkpoint c ON c.partition = l.id
+                       WHERE c.\"offset\" <> l.next_offset - 1";
+const DRAINED_MAX: Duration = wait::SOON.saturating_mul(3);
+
 /// Waits until every committed event is folded.
 pub async fn drained(sql: &Sql) {
-    let waiting = "SELECT count(*) FROM log_partition l JOIN checkpoint c ON c.partition = l.id
-                   WHERE c.\"offset\" <> l.next_offset - 1";
-    wait::until_true("the log is drained", wait::SOON * 3, async || sql.number(waiting).await == 0).await;
+    wait::until_true("the log is drained", DRAINED_MAX, async || sql.number(WAITING).await == 0).await;
 }
 
 /// Fails with every invariant that is broken, and where.
@@ -215,10 +220,19 @@ pub async fn hold(sql: &Sql) {
     hold_with(sql, Log::Whole).await;
 }
 
-/// As `hold`, for a log that may begin later.
+/// As `hold`, for a log that may begin later. All is looked at as of one moment at which the log is drained: the server's
+/// background work may go on.
 pub async fn hold_with(sql: &Sql, log: Log) {
-    drained(sql).await;
-    let broken = broken_with(sql, log).await;
+    let broken = wait::until("the log is drained", DRAINED_MAX, async || {
+        let moment = sql.moment().await;
+        let broken = match moment.number(WAITING).await {
+            0 => Some(broken_at(&moment, log).await),
+            _ => None,
+        };
+        moment.rollback().await;
+        broken
+    })
+    .await;
     assert!(broken.is_empty(), "the store breaks what must always hold:\n{}", broken.join("\n"));
 }
 
@@ -229,11 +243,18 @@ pub async fn broken(sql: &Sql) -> Vec<String> {
 
 /// As `broken`, for a log that may begin later.
 pub async fn broken_with(sql: &Sql, log: Log) -> Vec<String> {
+    let moment = sql.moment().await;
+    let broken = broken_at(&moment, log).await;
+    moment.rollback().await;
+    broken
+}
+
+async fn broken_at(moment: &Session, log: Log) -> Vec<String> {
     let mut broken = Vec::new();
     for (invariant, query) in INVARIANTS {
         let later = WHERE_THE_LOG_BEGINS_LATER.iter().find(|(whole, ..)| log == Log::BeginsLater && whole == invariant);
         let (invariant, query) = later.map_or((invariant, query), |(_, invariant, query)| (invariant, query));
-        let places = sql.column::<String>(query).await;
+        let places = moment.column::<String>(query).await;
         if !places.is_empty() {
             let shown = places.iter().take(SHOWN).cloned().collect::<Vec<_>>().join("; ");
             broken.push(format!("- not so: {invariant}, in {} places: {shown}", places.len()));
