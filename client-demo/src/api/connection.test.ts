@@ -159,3 +159,19 @@ it('says so of a viewer who never was let in', async () => {
   await wait(0);
   expect(connection.state()).toBe('refused');
 });
+
+it('may be closed while it is being made, and however that ends', async () => {
+  const unhandled = vi.fn();
+  process.on('unhandledRejection', unhandled);
+  for (const end of [() => last().close(), () => last().close(4403), () => wait(6_000)]) {
+    const other = new RealConnection('ws://127.0.0.1/graphql', new Session(null));
+    await wait(0);
+    other.close();
+    await end();
+    await wait(20_000);
+  }
+  vi.useRealTimers();
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  process.off('unhandledRejection', unhandled);
+  expect(unhandled).not.toHaveBeenCalled();
+});

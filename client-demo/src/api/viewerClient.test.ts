@@ -1,5 +1,8 @@
 import { afterEach, expect, it, vi } from 'vitest';
 
+import { LikeStatesDocument } from '../graphql/generated';
+import { item } from '../like/fakeServer';
+
 /** A socket that never opens. */
 class DeadSocket extends EventTarget {
   static readonly CONNECTING = 0;
@@ -32,13 +35,15 @@ it('is one for each person on a page', async () => {
 
 it('is kept while what its viewer wanted is on its way', async () => {
   let answer = (_: Response) => {};
-  fetched.mockImplementation(
-    () =>
-      new Promise((resolve) => {
-        answer = resolve;
-      }),
-  );
+  fetched.mockImplementation(async (input, init) => {
+    if (input === '/dev/token') return Response.json({ token: 'abc', expiresAt: '2030-01-01T00:00:00.000Z' });
+    if (!String(init?.body).includes('mutation')) return Response.json({ data: { items: [item()] } });
+    return new Promise((resolve) => {
+      answer = resolve;
+    });
+  });
   const cleo = createViewerClient({ user: 'cleo' });
+  await cleo.client.query(LikeStatesDocument, { ids: ['post:1'] });
   cleo.likes.tap('post:1');
   cleo.close();
   await settled();
@@ -46,10 +51,8 @@ it('is kept while what its viewer wanted is on its way', async () => {
   expect(again.likes).toBe(cleo.likes);
   expect(again.likes.state('post:1')).toMatchObject({ liked: true, phase: 'sending' });
   again.close();
-  fetched.mockReset();
   const errors = [{ message: 'closed', extensions: { code: 'ITEM_CLOSED', retryable: false } }];
-  fetched.mockImplementation(async () => Response.json({ data: { like: null, items: [null] }, errors }));
-  answer(Response.json({ token: 'abc', expiresAt: '2030-01-01T00:00:00.000Z' }));
+  answer(Response.json({ data: { like: null }, errors }));
   await cleo.likes.idle();
   await settled();
   expect(createViewerClient({ user: 'cleo' }).likes).not.toBe(cleo.likes);
