@@ -17,6 +17,7 @@ export function LikeButton({ itemId, label }: { itemId: string; label: string })
         type="button"
         className="like-button"
         aria-pressed={liked}
+        aria-disabled={phase === 'loading'}
         aria-label={`Like ${label}`}
         aria-describedby={numberId}
         data-phase={phase}

@@ -4,7 +4,7 @@ import { type Client, CombinedError } from '@urql/core';
 import { filter, pipe, subscribe, take } from 'wonka';
 
 import { LikeDocument, type LikeMutation, UnlikeDocument, type UnlikeMutation } from '../graphql/generated';
-import { backoff, pause } from './pause';
+import { backoff, pause, rest } from './pause';
 
 /** What the viewer wants of an item, by one tap. */
 export interface Wish {
@@ -54,7 +54,7 @@ const REFUSALS = [
 ];
 /** How long one try may take. */
 const TRY_MS = 4_000;
-/** No further try begins after this. The time spent offline does not count. */
+/** The last try begins no later. The time spent offline does not count. */
 const PATIENCE_MS = 10_000;
 const FIRST_PAUSE_MS = 300;
 const LONGEST_PAUSE_MS = 4_000;
@@ -85,14 +85,17 @@ export async function send(call: Call): Promise<Outcome> {
     wish.sentAt ??= call.heartVersion();
     const error = await once(call.client, call.itemId, wish);
     if (error === null || call.stands()) return { is: 'answered' };
-    const { code, retryable, retryAfterMs } = readError(error);
+    const { code, retryable, askedMs } = readError(error);
     if (!retryable) return { is: REFUSALS.includes(code) ? 'refused' : 'unclear', code };
     if (!navigator.onLine) continue;
 
-    const wait = Math.max(backoff(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), retryAfterMs);
-    patience -= performance.now() - began + wait;
+    patience -= performance.now() - began;
     if (patience <= 0) return { is: 'given-up' };
-    await pause(wait);
+    // However long the server asks to be left alone, there is a last try when patience ends.
+    const wait = Math.min(Math.max(backoff(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), askedMs), patience);
+    const paused = performance.now();
+    await (askedMs > 0 ? rest(wait) : pause(wait));
+    patience -= performance.now() - paused;
     if (call.stands()) return { is: 'answered' };
   }
 }
@@ -137,19 +140,20 @@ function online(): Promise<void> {
 }
 
 /** What the server says of an error; one without its code came from something in between, and is worth a retry. */
-function readError(error: CombinedError): { code: string; retryable: boolean; retryAfterMs: number } {
+function readError(error: CombinedError): { code: string; retryable: boolean; askedMs: number } {
   const extensions = error.graphQLErrors[0]?.extensions;
   const { code, retryable, retryAfterMs } = extensions ?? {};
-  if (typeof code !== 'string') return { code: 'NETWORK', retryable: true, retryAfterMs: retryAfterHeader(error) };
+  if (typeof code !== 'string') return { code: 'NETWORK', retryable: true, askedMs: retryAfter(error) };
   return {
     code,
     retryable: retryable === true,
-    retryAfterMs: typeof retryAfterMs === 'number' ? retryAfterMs : 0,
+    askedMs: typeof retryAfterMs === 'number' ? retryAfterMs : 0,
   };
 }
 
-/** What a proxy asks for, in seconds; a date instead of them is not looked at. */
-function retryAfterHeader({ response }: CombinedError): number {
-  const seconds = response instanceof Response ? Number(response.headers.get('retry-after')) : 0;
-  return seconds > 0 ? seconds * 1_000 : 0;
+/** How long a proxy asks to be left alone: `Retry-After`, in seconds or until a date. */
+function retryAfter({ response }: CombinedError): number {
+  const asked = response instanceof Response ? (response.headers.get('retry-after') ?? '') : '';
+  const milliseconds = /^\d+$/.test(asked) ? Number(asked) * 1_000 : Date.parse(asked) - Date.now();
+  return Math.max(milliseconds || 0, 0);
 }

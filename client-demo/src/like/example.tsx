@@ -8,7 +8,7 @@ function Heart({ itemId }: { itemId: string }) {
   const { liked, count, phase, problem, tap } = useLike(itemId);
   return (
     <>
-      <button type="button" aria-pressed={liked} onClick={tap}>
+      <button type="button" aria-pressed={liked} aria-disabled={phase === 'loading'} onClick={tap}>
         {liked ? '♥' : '♡'} {count ?? '–'}
       </button>
       {phase === 'waiting' && <small>You are offline: sent later.</small>}

@@ -47,7 +47,7 @@ export function item(fields: Partial<ItemLikes> = {}): ItemLikes {
     countFreshness: 'LIVE',
     likedByMe: false,
     myReactionVersion: 0,
-    friendLikers: { users: [], othersCount: likeCount, complete: true },
+    friendLikers: { __typename: 'FriendLikers', users: [], othersCount: likeCount, complete: true },
     ...fields,
   } as ItemLikes;
 }

@@ -127,6 +127,73 @@ describe('a call that fails', () => {
     expect(shown()).toMatchObject({ liked: true, count: 11, phase: 'settled' });
   });
 
+  it('is tried once more when patience ends, however long the server asks to be left alone', async () => {
+    await watch();
+    tap();
+    mutation(0).refuse('OVERLOADED', { retryable: true, retryAfterMs: 3_600_000 });
+    await vi.advanceTimersByTimeAsync(9_900);
+    expect(server.mutations()).toHaveLength(1);
+    expect(shown()).toMatchObject({ liked: true, phase: 'sending' });
+    await vi.advanceTimersByTimeAsync(200);
+    expect(server.mutations()).toHaveLength(2);
+    mutation(1).refuse('OVERLOADED', { retryable: true, retryAfterMs: 1_000 });
+    await settled();
+    expect(shown()).toMatchObject({ liked: false, phase: 'settled' });
+    expect(shown().problem).toMatch(/could not be sent/);
+  });
+
+  it('leaves the server alone for as long as it asks, also when the page is looked at', async () => {
+    await watch();
+    tap();
+    mutation(0).refuse('OVERLOADED', { retryable: true, retryAfterMs: 3_000 });
+    for (let look = 0; look < 20; look++) {
+      await vi.advanceTimersByTimeAsync(140);
+      document.dispatchEvent(new Event('visibilitychange'));
+    }
+    expect(server.mutations()).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(300);
+    expect(server.mutations()).toHaveLength(2);
+  });
+
+  it('is not given up sooner where the page is looked at again and again', async () => {
+    await watch();
+    tap();
+    for (let look = 0; look < 9; look++) {
+      server.mutations().at(-1)?.loseConnection();
+      await vi.advanceTimersByTimeAsync(100);
+      document.dispatchEvent(new Event('visibilitychange'));
+      await settled();
+    }
+    expect(server.mutations()).toHaveLength(10);
+    expect(shown()).toMatchObject({ liked: true, phase: 'sending', problem: null });
+  });
+
+  it('says nothing where the last wish is what there is, unless the call before it arrives late', async () => {
+    await watch();
+    tap();
+    tap();
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(server.mutations().map(({ name }) => name)).not.toContain('Unlike');
+    expect(shown()).toEqual({ liked: false, count: 10, phase: 'settled', problem: null });
+    server.push(item({ likeCount: 11, likedByMe: true, myReactionVersion: 1, countVersion: 101 }));
+    expect(shown()).toMatchObject({ liked: true, count: 11 });
+    expect(shown().problem).toBe('Taking your like back could not be sent. Please try again.');
+    // Their other device does it.
+    server.push(item({ myReactionVersion: 2, countVersion: 102 }));
+    expect(shown()).toEqual({ liked: false, count: 10, phase: 'settled', problem: null });
+    server.push(item({ likeCount: 11, likedByMe: true, myReactionVersion: 3, countVersion: 103 }));
+    expect(shown()).toMatchObject({ liked: true, problem: null });
+  });
+
+  it('is not made out to be at fault for what happens a minute later', async () => {
+    await watch();
+    tap();
+    tap();
+    await vi.advanceTimersByTimeAsync(80_000);
+    server.push(item({ likeCount: 11, likedByMe: true, myReactionVersion: 1, countVersion: 101 }));
+    expect(shown()).toMatchObject({ liked: true, problem: null });
+  });
+
   it('is undone at once where the server says no', async () => {
     await watch();
     tap();
@@ -346,6 +413,22 @@ describe('watching', () => {
     expect(open()).toHaveLength(1);
     server.push(item({ likeCount: 13, countVersion: 110 }));
     expect(shown().count).toBe(13);
+  });
+
+  it('takes no tap while the heart is not known, and counts nobody in or out', async () => {
+    server.likes.subscribe('post:1', () => {});
+    tap();
+    expect(shown()).toEqual({ liked: false, count: null, phase: 'loading', problem: null });
+    await settled();
+    server.push(item({ likedByMe: null, myReactionVersion: null, countFreshness: 'STALE' }));
+    tap();
+    await settled();
+    expect(shown()).toEqual({ liked: false, count: 10, phase: 'loading', problem: null });
+    expect(server.mutations()).toHaveLength(0);
+    server.push(item({ likedByMe: true, myReactionVersion: 3 }));
+    expect(shown()).toEqual({ liked: true, count: 10, phase: 'settled', problem: null });
+    tap();
+    expect(shown()).toMatchObject({ liked: false, count: 9 });
   });
 
   it('asks to sign in who is not', () => {

@@ -18,7 +18,10 @@ export interface LikeState {
   readonly friends: readonly { readonly id: string; readonly name: string | null }[];
   /** The N of “Liked by you, Ana, Ben and N others”. */
   readonly othersCount: number;
-  /** `sending`: a wish is on its way. `waiting`: the network is away, and the last wish is sent when it is back. */
+  /**
+   * `loading`: the heart is not known, so that a tap would mean nothing. `sending`: a wish is on its way. `waiting`: the
+   * network is away, and the last wish is sent when it is back.
+   */
   readonly phase: 'loading' | 'settled' | 'sending' | 'waiting';
   /** Why the last wish was undone; null after the next tap. */
   readonly problem: string | null;
@@ -50,13 +53,24 @@ interface Entry {
   /** Whether a call is under way: there is one at a time for each item. */
   calling: boolean;
   offline: boolean;
-  problem: string | null;
-  /** The wish that `problem` is about. */
-  failed: Wish | null;
+  /** The last wish, where it failed. */
+  failed: Failed | null;
   shown: LikeState;
   readonly listeners: Set<() => void>;
   readonly pushed: Set<(push: Push) => void>;
 }
+
+/** A wish that was given up, and why. What the viewer is told of it depends on what turns out to be. */
+interface Failed {
+  readonly liked: boolean;
+  readonly problem: string;
+  /** `performance.now()` after which nothing late is put down to it. */
+  readonly until: number;
+  told: boolean;
+}
+
+/** How long after it was given up a call may still arrive, by way of a server that had stopped. */
+const LATE_MS = 60_000;
 
 const UNKNOWN: LikeState = {
   liked: false,
@@ -128,15 +142,16 @@ export class Likes {
       return;
     }
     const entry = this.entry(itemId);
+    if (entry.shown.phase === 'loading') return;
     entry.wish = newWish(!entry.shown.liked);
-    clearProblem(entry);
+    entry.failed = null;
     this.show(entry);
     void this.carryOut(itemId, entry);
   }
 
   dismissProblem(itemId: string): void {
     const entry = this.entry(itemId);
-    clearProblem(entry);
+    entry.failed = null;
     this.show(entry);
   }
 
@@ -160,8 +175,8 @@ export class Likes {
   }
 
   /**
-   * The page is being left: a wish that waits for a call to end is sent after it, and not waited for. It nearly always arrives in
-   * that order; otherwise it would not arrive at all.
+   * The page is being left: a wish that waits for a call to end is sent after it, and not waited for. On an even network it
+   * arrives in that order; otherwise it would not arrive at all.
    */
   private readonly leave = (): void => {
     for (const [itemId, { wish, calling }] of this.entries) {
@@ -213,12 +228,15 @@ export class Likes {
 
   private settle(itemId: string, entry: Entry, wish: Wish, outcome: Outcome): void {
     if (outcome.is === 'superseded') return;
+    const last = entry.wish ?? wish;
     // Where it is not known whether the last call will still arrive, none can follow it: every wish is given up, and what
     // became of them is read.
-    if (entry.wish === wish || outcome.is === 'given-up') entry.wish = null;
-    if (outcome.is !== 'answered') {
-      entry.problem = problemText(wish, outcome.is === 'given-up' ? 'NETWORK' : outcome.code);
-      entry.failed = wish;
+    if (last === wish || outcome.is === 'given-up') {
+      entry.wish = null;
+      if (outcome.is !== 'answered') {
+        const problem = problemText(last, outcome.is === 'given-up' ? 'NETWORK' : outcome.code);
+        entry.failed = { liked: last.liked, problem, until: performance.now() + LATE_MS, told: false };
+      }
     }
     // Undone, or overtaken by the viewer's other device: what is shown now had better be the present.
     if (entry.known?.likedByMe !== wish.liked) this.watcher.refresh([itemId]);
@@ -229,8 +247,6 @@ export class Likes {
     const entry = this.entry(answer.id);
     const before = entry.known;
     entry.known = newest(before, answer);
-    // It was carried out after all.
-    if (entry.failed !== null && stands(entry.failed, entry.known)) clearProblem(entry);
     if (entry.known !== before) this.show(entry);
     if (isPush) {
       const push = { at: performance.now(), count: entry.known.likeCount, countAsOf: entry.known.countAsOf };
@@ -241,14 +257,15 @@ export class Likes {
 
   private show(entry: Entry): void {
     const { known, wish } = entry;
-    const liked = wish?.liked ?? known?.likedByMe ?? false;
+    const heart = wish?.liked ?? known?.likedByMe ?? null;
+    const liked = heart ?? false;
     entry.shown = {
       liked,
       count: known === undefined ? null : wish === null ? known.likeCount : withHeart(known, liked),
       friends: known?.friendLikers?.users ?? [],
       othersCount: known?.friendLikers?.othersCount ?? (known === undefined ? 0 : withHeart(known, false)),
-      phase: entry.offline ? 'waiting' : wish !== null ? 'sending' : known === undefined ? 'loading' : 'settled',
-      problem: entry.problem,
+      phase: entry.offline ? 'waiting' : wish !== null ? 'sending' : heart === null ? 'loading' : 'settled',
+      problem: problemOf(entry),
       stale: known?.countFreshness === 'STALE',
       countAsOf: known?.countAsOf ?? null,
     };
@@ -263,7 +280,6 @@ export class Likes {
         wish: null,
         calling: false,
         offline: false,
-        problem: null,
         failed: null,
         shown: UNKNOWN,
         listeners: new Set(),
@@ -281,9 +297,20 @@ function stands(wish: Wish, known: ItemLikes | undefined): boolean {
   return known.myReactionVersion !== null && known.myReactionVersion > wish.sentAt;
 }
 
-function clearProblem(entry: Entry): void {
-  entry.problem = null;
-  entry.failed = null;
+/**
+ * What to say of the last wish: nothing where all is as the viewer wanted it, be it that the wish was carried out after all.
+ * A wish that seemed fulfilled may be undone by the call before it, which was given up and arrives late.
+ */
+function problemOf(entry: Entry): string | null {
+  const { failed, known } = entry;
+  if (failed === null) return null;
+  const isFulfilled = known?.likedByMe === failed.liked;
+  if (!isFulfilled && (failed.told || performance.now() < failed.until)) {
+    failed.told = true;
+    return failed.problem;
+  }
+  if (failed.told) entry.failed = null;
+  return null;
 }
 
 function problemText(wish: Wish, code: string): string {

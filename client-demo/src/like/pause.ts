@@ -26,6 +26,11 @@ export function pause(milliseconds: number): Promise<void> {
   });
 }
 
+/** Ends after `milliseconds`, whatever happens: where somebody asked for that time. */
+export function rest(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
 /** Calls `back` whenever the page is seen or the network is there again. Returns how to end that. */
 export function onReturn(back: () => void): () => void {
   const woken = () => {

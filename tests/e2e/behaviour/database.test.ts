@@ -36,3 +36,28 @@ test('while the database is away counts stay and may lag, and a tap then arrives
     version: before.version + 1,
   });
 });
+
+test('a heart that nobody can read takes no tap, and is right once it can be read', { timeout: 180_000 }, async ({
+  open,
+  person,
+  stand,
+}) => {
+  const { count } = await person('ben').like('post:2');
+  await stand.database('stop');
+  const visit = await open({ path: '/#/ben' });
+  visit.expectConsole(/Failed to load resource/);
+  const item = visit.pane().item('post:2');
+  try {
+    await item.root.getByText('may lag').waitFor(within('stale'));
+    expect(await item.shown()).toEqual({ liked: false, count });
+    expect(await item.heart.getAttribute('aria-disabled')).toBe('true');
+    await item.heart.click({ force: true });
+    expect(await item.shown()).toEqual({ liked: false, count });
+  } finally {
+    await stand.database('start');
+  }
+  await expect.poll(() => item.shown(), within('stale')).toEqual({ liked: true, count });
+  await item.tap();
+  expect(await item.shown()).toEqual({ liked: false, count: count - 1 });
+  await expect.poll(() => person('ben').item('post:2'), within('push')).toMatchObject({ liked: false });
+});

@@ -10,9 +10,7 @@ const announce = vi.fn<(text: string) => void>();
 
 beforeEach(async () => {
   server = fakeServer();
-  view('feed');
-  await expect.poll(() => server.asked.length).toBe(1);
-  act(() => server.push(item()));
+  await firstView();
 });
 afterEach(() => {
   cleanup();
@@ -28,6 +26,12 @@ function view(name: string): void {
       <LikeProblem itemId="post:1" title="Chess" />
     </FakePane>,
   );
+}
+
+async function firstView(): Promise<void> {
+  view('feed');
+  await expect.poll(() => server.asked.length).toBe(1);
+  act(() => server.push(item()));
 }
 
 async function refusedTap(): Promise<void> {
@@ -55,7 +59,7 @@ it('tells another viewer as well', async () => {
   const others = fakeServer();
   server.likes.close();
   server = others;
-  view('feed');
+  await firstView();
   await refusedTap();
   expect(announce).toHaveBeenCalledTimes(2);
 });
