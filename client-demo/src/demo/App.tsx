@@ -6,12 +6,14 @@ import { Pane } from './pane/Pane';
 import { copyPlace } from './pane/places';
 import { type PaneRoute, type Panes, type View, withoutPane, withPane, withSecondPane } from './route';
 import { ThemeSwitch } from './ThemeSwitch';
+import { useAnnouncements } from './useAnnouncements';
 import { go, useRoute } from './useRoute';
 
 export function App() {
   const panes = useRoute();
   // A pane that stays when the first one closes stays the same pane.
   const [keys, setKeys] = useState(['a', 'b']);
+  const [said, announce] = useAnnouncements();
   useTitle(panes);
   const { viewer } = panes[0];
   useEffect(() => {
@@ -62,10 +64,14 @@ export function App() {
             index={index}
             place={placeOf(pane)}
             onChange={change}
+            announce={announce}
             {...(panes.length > 1 && { onClose: () => close(index) })}
           />
         ))}
       </main>
+      <div className="visually-hidden" role="status">
+        {said}
+      </div>
     </>
   );
 }

@@ -19,7 +19,9 @@ export function LikeLine({ itemId }: { itemId: string }) {
           ))}
         </span>
       )}
-      <span data-like-line>{line}</span>
+      <span data-like-line>
+        {line.map((part) => (typeof part === 'string' ? part : <bdi key={part.name}>{part.name}</bdi>))}
+      </span>
     </p>
   );
 }

@@ -4,11 +4,12 @@ import { useClient } from 'urql';
 import { LikersDocument } from '../../graphql/generated';
 import { useLikes } from '../../like/LikesContext';
 import { useLike } from '../../like/useLike';
+import { seen } from '../names';
 import { Face } from '../pane/Face';
 import { usePane } from '../pane/PaneContext';
 import { ago } from './ago';
 import { ListEnd } from './ListEnd';
-import { problemOf } from './problem';
+import { problemOf, Refusal } from './problem';
 import { useEndless } from './useEndless';
 
 const PAGE = 20;
@@ -26,6 +27,7 @@ export function Likers({ itemId }: { itemId: string }) {
     async (after: string | null) => {
       const variables = { itemId, first: PAGE, after };
       const { data, error } = await client.query(LikersDocument, variables, { requestPolicy: 'network-only' });
+      if (data?.item === null && error === undefined) throw new Refusal('The server knows no such item.');
       if (!data?.item?.likers) throw problemOf(error);
       const { edges, pageInfo } = data.item.likers;
       if (after === null) setCountThen(likes.state(itemId).count);
@@ -49,7 +51,7 @@ export function Likers({ itemId }: { itemId: string }) {
         {list.rows.map(({ cursor, likedAt, node }) => (
           <li key={cursor}>
             <Face id={node.id} name={node.name} />
-            <span className="person">{node.id === viewer ? 'You' : (node.name ?? 'A guest')}</span>
+            <bdi className="person">{node.id === viewer ? 'You' : (seen(node.name) ?? 'A guest')}</bdi>
             <time className="muted" dateTime={likedAt} title={new Date(likedAt).toLocaleString('en-GB')}>
               {ago(Date.parse(likedAt), Date.now())}
             </time>

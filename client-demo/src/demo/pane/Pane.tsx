@@ -18,13 +18,13 @@ interface Props {
   place: string;
   onChange: (index: number, pane: PaneRoute) => void;
   onClose?: () => void;
+  announce: (text: string) => void;
 }
 
 /** The page as one viewer sees it, with a client of the viewer's own. */
-export function Pane({ panes, index, place, onChange, onClose }: Props) {
+export function Pane({ panes, index, place, onChange, onClose, announce }: Props) {
   const { viewer, view } = panes[index] ?? panes[0];
   const [asking, setAsking] = useState(false);
-  const [said, announce] = useAnnouncements();
   const askToSignIn = useCallback(() => setAsking(true), []);
   const own = useOwnClient(viewer, askToSignIn);
   useAges(own?.likes);
@@ -54,9 +54,6 @@ export function Pane({ panes, index, place, onChange, onClose }: Props) {
           </Provider>
         </PaneContext>
       )}
-      <div className="visually-hidden" role="status">
-        {said}
-      </div>
       <SignInDialog open={asking} onChoose={switchTo} onClose={() => setAsking(false)} />
     </section>
   );
@@ -78,11 +75,4 @@ function useOwnClient(user: string | null, askToSignIn: () => void): OwnClient |
     return () => made.close();
   }, [user, askToSignIn]);
   return own;
-}
-
-/** The same text twice is two announcements, which a screen reader notices by the space. */
-function useAnnouncements(): [string, (text: string) => void] {
-  const [said, setSaid] = useState('');
-  const announce = useCallback((text: string) => setSaid((last) => (last === text ? `${text}\u00a0` : text)), []);
-  return [said, announce];
 }
