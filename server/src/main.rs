@@ -124,8 +124,8 @@ fn welcome(base: &str, graphiql: bool) -> String {
   Try, in another terminal:
 
   TOKEN=$(curl -s {base}/dev/token -H 'content-type: application/json' -d '{{"user":"ana"}}' | sed 's/.*"token":"\([^"]*\)".*/\1/')
-  curl -s {base}/graphql -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{{"query":"mutation {{ like(input: {{itemId: \"photo:sunrise\", idempotencyKey: \"tap-1\"}}) {{ changed item {{ likeCount likedByMe }} }} }}"}}'
-  curl -s {base}/graphql -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{{"query":"{{ items(ids: [\"post:1\", \"photo:sunrise\"]) {{ id likeCount likedByMe countAsOf friendLikers {{ users {{ name }} othersCount }} }} }}"}}'
+  curl -sw '\n' {base}/graphql -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{{"query":"mutation {{ like(input: {{itemId: \"photo:sunrise\", idempotencyKey: \"tap-1\"}}) {{ changed item {{ likeCount likedByMe }} }} }}"}}'
+  curl -sw '\n' {base}/graphql -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{{"query":"{{ items(ids: [\"post:1\", \"photo:sunrise\"]) {{ id likeCount likedByMe countAsOf friendLikers {{ users {{ name }} othersCount }} }} }}"}}'
 "#
     )
 }
