@@ -223,7 +223,12 @@ fn rules(config: &ServeConfig) -> Rules {
 /// A demo without a secret makes one up, which holds until it ends.
 fn token_rules(config: &JwtConfig, demo: bool) -> Result<TokenRules, StartError> {
     let secret = match &config.jwt_secret {
-        Some(secret) => secret.clone().into_bytes(),
+        Some(secret) => {
+            if demo {
+                warn!("/dev/token gives anybody tokens that LIKEWISE_JWT_SECRET signs: let no other server share it");
+            }
+            secret.clone().into_bytes()
+        }
         None if demo => rand::random::<[u8; 32]>().to_vec(),
         None => {
             let message = "no key is configured: set a secret of at least 32 bytes".to_owned();
@@ -286,7 +291,10 @@ fn metrics(stats: &Stats, store: &Store, bus: &Bus, gauges: &Arc<Gauges>) -> Arc
 pub fn explain(error: &StartError) -> (String, u8) {
     match error {
         StartError::Setting(setting) => (setting.to_string(), 64),
-        StartError::Failed(failed) => (chain(failed), 1),
+        StartError::Failed(failed) => {
+            let is_setting = failed.argument().is_some_and(|argument| argument.starts_with("LIKEWISE_"));
+            (chain(failed), if is_setting { 64 } else { 1 })
+        }
         StartError::Bulk(failed) => (chain(failed), 1),
         StartError::Relay(
             absent @ (RelayError::Removed { .. } | RelayError::Gap { .. } | RelayError::PastEnd { .. }),

@@ -22,6 +22,7 @@ pub(crate) fn tests() -> Vec<Test> {
     let tests = vec![
         plain!(schema_is_the_committed_one),
         plain!(wrong_settings_end_with_64_and_their_name),
+        plain!(a_password_is_never_told),
         plain!(a_missing_database_is_one_line_with_its_address),
         test_on!([Postgres], a_missing_redis_is_one_line_with_its_address).without_nodes(),
         test_on!([Postgres], serve_refuses_a_schema_that_is_behind).without_nodes(),
@@ -83,6 +84,28 @@ fn wrong_settings_end_with_64_and_their_name() {
     assert!(!files.iter().any(|name| name.to_string_lossy().contains(".db")), "no database was made: {files:?}");
 }
 
+/// Characters that a URL must encode make it unreadable, and the driver's own message would have all of it.
+fn a_password_is_never_told() {
+    let folder = folder();
+    for url in [
+        "postgres://likewise:hunter2/x+y=@127.0.0.1/likewise",
+        "postgres://likewise:hunter2@127.0.0.1:port/likewise",
+        "postgres://likewise:hunter2@127.0.0.1/likewise?sslmode=perhaps",
+    ] {
+        for command in ["serve", "migrate", "reconcile", "import"] {
+            let file = (command == "import").then_some("likes.csv");
+            let secret: &[&str] = if command == "serve" { &["--jwt-secret", SECRET] } else { &[] };
+            let arguments: Vec<_> = [command, "--database-url", url].into_iter().chain(file).collect();
+            let output = binary::run(folder.path(), &[&arguments, secret].concat());
+            assert_eq!(output.code, USAGE, "{arguments:?}: {}", output.stderr);
+            assert!(output.stderr.contains("LIKEWISE_DATABASE_URL"), "{}", output.stderr);
+            assert!(!output.stderr.contains("hunter2"), "{}", output.stderr);
+        }
+    }
+    let output = binary::run(folder.path(), &["migrate", "--database-url", "sqlite://likewise.db?mode=perhaps"]);
+    assert_eq!(output.code, USAGE, "{}", output.stderr);
+}
+
 /// The command ends with 1, after one line that has `address`.
 #[track_caller]
 fn assert_unreachable(output: &binary::Output, address: &str) {
@@ -123,6 +146,9 @@ async fn a_missing_redis_is_one_line_with_its_address(app: &App) {
     let address = format!("127.0.0.1:{}", ports::free());
     let output = binary::run(folder().path(), &serve(app, &["--redis-url", &format!("redis://:hunter2@{address}")]));
     assert_unreachable(&output, &address);
+    let output = binary::run(folder().path(), &serve(app, &["--redis-url", "redis://:hunter2@127.0.0.1:port"]));
+    assert_eq!(output.code, USAGE, "{}", output.stderr);
+    assert!(output.stderr.contains("LIKEWISE_REDIS_URL") && !output.stderr.contains("hunter2"), "{}", output.stderr);
 }
 
 async fn serve_refuses_a_schema_that_is_behind(app: &App) {
@@ -160,7 +186,10 @@ async fn migrate_may_run_twice_and_at_once(app: &App) {
     for run in runs {
         run.join().expect("no panic").success();
     }
-    binary::run(folder().path(), &["migrate", "--database-url", &url]).success();
+    for scheme in ["postgres://", "postgresql://"] {
+        let url = url.replace("postgres://", scheme);
+        binary::run(folder().path(), &["migrate", "--database-url", &url]).success();
+    }
     let sql = empty.connect().await;
     let partitions = sql.number("SELECT count(*) FROM log_partition").await;
     assert_eq!(partitions, if empty.is_postgres() { 4 } else { 1 }, "the default number of partitions");

@@ -21,6 +21,7 @@ pub(crate) fn tests() -> Vec<Test> {
         on_both!(a_demo_looks_like_a_product).without_nodes(),
         on_both!(a_restart_moves_nothing_that_people_did).without_nodes(),
         on_both!(a_demo_fills_in_what_is_missing).without_nodes(),
+        on_both!(a_database_of_somebody_is_no_place_for_a_demo).without_nodes(),
         test_on!([Cluster], a_worker_leaves_the_demo_to_those_who_serve_it).without_nodes(),
     ];
     tests.into_iter().map(Test::with_binary).collect()
@@ -75,6 +76,7 @@ async fn a_restart_moves_nothing_that_people_did(app: &App) {
     );
     client.as_service().upsert_users(users).await.data();
     client.as_service().upsert_items(items).await.data();
+    client.as_user("zoe").like("shoe:1").await;
     assert_eq!(server.stop(Signal::SIGTERM), Some(0));
     let events = "SELECT count(*) FROM reaction_event";
     let before = app.number(events).await;
@@ -114,6 +116,26 @@ async fn a_demo_fills_in_what_is_missing(app: &App) {
     assert_eq!(app.number("SELECT count(*) FROM reaction WHERE user_id = 'cleo'").await, 0, "she stays deleted");
     let names = client.as_user("ana");
     assert_eq!(friends(&names, "photo:sunrise").await["users"], json!([{ "name": "Eva" }, { "name": "Dan" }]));
+    assert_eq!(server.stop(Signal::SIGTERM), Some(0));
+}
+
+async fn a_database_of_somebody_is_no_place_for_a_demo(app: &App) {
+    let folder = folder();
+    let refused = || {
+        let settings = app.settings().into_iter().flat_map(|(flag, value)| [flag, value]);
+        let arguments: Vec<_> = ["serve", "--demo"].map(str::to_owned).into_iter().chain(settings).collect();
+        let output = binary::run(folder.path(), &arguments);
+        assert_eq!(output.code, Some(64), "{}", output.stderr);
+        assert!(output.stderr.contains("LIKEWISE_DEMO: the database at"), "{}", output.stderr);
+    };
+    let (server, client) = start(app, &folder, &[]);
+    client.as_service().upsert_items(json!([{ "id": "shoe:1" }])).await.data();
+    refused();
+    client.as_user("zoe").like("shoe:1").await;
+    client.as_user("guest:1").like("shoe:1").await;
+    refused();
+    assert_eq!(app.number("SELECT count(*) FROM reaction").await, 2);
+    assert_eq!(app.number("SELECT count(*) FROM item").await, 1);
     assert_eq!(server.stop(Signal::SIGTERM), Some(0));
 }
 

@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::StartError;
 use crate::bulk;
+use crate::config::SettingError;
 use crate::domain::{ItemId, Micros, UserId};
 use crate::error::{Error, Result};
 use crate::service::{ItemEntry, Service, UserEntry, Viewer};
@@ -46,11 +47,33 @@ type Like = (UserId, ItemId, Micros);
 /// Writes what is missing, and leaves what people have changed.
 pub(super) async fn fill(service: &Service, store: &Store) -> Result<(), StartError> {
     let catalogue: Catalogue = serde_json::from_str(CATALOGUE).map_err(Error::internal)?;
+    refuse_strangers(store, &catalogue).await?;
     let operator = Viewer { user: user("demo")?, is_service: true };
     add_people(service, &operator, &catalogue.people).await?;
     add_items(service, &operator, &catalogue.items).await?;
     bulk::add_likes(store, likes(&catalogue)?).await?;
     Ok(())
+}
+
+/// A database with data that no demo made is somebody's: guests in its counts would be false, and it is most likely there
+/// because its address stands in the environment.
+async fn refuse_strangers(store: &Store, catalogue: &Catalogue) -> Result<(), StartError> {
+    let people = catalogue.people.iter().map(|person| user(&person.id)).collect::<Result<Vec<_>>>()?;
+    let items = catalogue.items.iter().map(|entry| item(&entry.id)).collect::<Result<Vec<_>>>()?;
+    let most_liked = catalogue.items.iter().max_by_key(|entry| entry.guests);
+    let most_liked = most_liked.map(|entry| item(&entry.id)).transpose()?;
+    let is_demo = match &most_liked {
+        Some(most_liked) => store.has_guest(most_liked).await?,
+        None => false,
+    };
+    if is_demo || !store.has_others(&people, &items).await? {
+        return Ok(());
+    }
+    let message = format!(
+        "the database at {} has data that no demo made: unset LIKEWISE_DATABASE_URL, or serve without --demo",
+        store.address()
+    );
+    Err(SettingError { setting: "LIKEWISE_DEMO", message }.into())
 }
 
 /// Everybody is everybody's friend; whoever is new becomes a friend of those who were there.

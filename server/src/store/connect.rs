@@ -1,8 +1,11 @@
 //! The pools: their sizes, time-outs and session settings.
 
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sea_orm::sqlx::postgres::PgConnectOptions;
+use sea_orm::sqlx::sqlite::SqliteConnectOptions;
 use sea_orm::sqlx::{self, Connection};
 use sea_orm::{ConnectOptions, Database, DatabaseConnection};
 use tokio::time::timeout;
@@ -34,6 +37,9 @@ const LANE_CONNECTIONS: u32 = 24;
 /// Connections for recounts: a process has one that counts at a time.
 const RECOUNT_CONNECTIONS: u32 = 1;
 
+/// Where the URL comes from.
+const SETTING: &str = "LIKEWISE_DATABASE_URL";
+
 /// Where the database is and how many connections reads may use.
 #[derive(Debug, Clone)]
 pub struct StoreSettings {
@@ -56,8 +62,24 @@ impl StoreSettings {
         } else if self.url.starts_with("sqlite:") {
             Ok(Backend::Sqlite)
         } else {
-            Err(Error::bad_input("DATABASE_URL", "The database URL starts with postgres:// or sqlite://."))
+            Err(Error::bad_input(SETTING, "The database URL starts with postgres:// or sqlite://."))
         }
+    }
+
+    /// Whether the URL can be read; told here, since the database's driver would say the URL itself, password and all.
+    fn check(&self) -> Result<Backend> {
+        let backend = self.backend()?;
+        let read = match backend {
+            Backend::Postgres => PgConnectOptions::from_str(&self.url).map(|_| ()),
+            Backend::Sqlite => SqliteConnectOptions::from_str(&self.url).map(|_| ()),
+        };
+        read.map_err(|error| {
+            let message = format!(
+                "{SETTING} cannot be read. Special characters in a user or password are percent-encoded: %2F for a slash."
+            );
+            Error::bad_input(SETTING, message).caused_by(error)
+        })?;
+        Ok(backend)
     }
 
     /// The URL without user and password.
@@ -71,7 +93,7 @@ impl StoreSettings {
 impl Store {
     /// Opens the pools; the schema may still be missing, then there are no partitions.
     pub async fn connect(settings: &StoreSettings) -> Result<Self> {
-        let backend = settings.backend()?;
+        let backend = settings.check()?;
         let address = settings.address();
         let statements = Arc::new(Statements::default());
         let pools = match backend {
@@ -80,7 +102,7 @@ impl Store {
         };
         let [mut lanes, mut pipeline, mut readers, mut recounts] = pools.map_err(|error| {
             let fix = match backend {
-                Backend::Postgres => "Start PostgreSQL there, or correct LIKEWISE_DATABASE_URL.",
+                Backend::Postgres => "Start PostgreSQL there, or correct LIKEWISE_DATABASE_URL, in which special characters are percent-encoded.",
                 Backend::Sqlite => "Set LIKEWISE_DATABASE_URL to a file in a folder that can be written.",
             };
             Error::new(ErrorCode::Unavailable, format!("The database at {address} cannot be used. {fix}"))

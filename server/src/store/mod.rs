@@ -24,6 +24,7 @@ pub mod catalog;
 pub mod connect;
 pub mod counts;
 pub mod decide;
+mod demo;
 pub mod erasures;
 pub mod events;
 mod fault;
