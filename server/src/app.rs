@@ -129,6 +129,7 @@ impl Node {
     pub async fn stop(self) -> Result<(), String> {
         self.lifecycle.stop(self.drain).await;
         self.store.close().await;
+        info!("stopped");
         self.lifecycle.failure().map_or(Ok(()), Err)
     }
 }

@@ -72,7 +72,7 @@ pub enum Role {
     All,
     /// Requests and write lanes.
     Api,
-    /// The counter.
+    /// The counter, and what else goes on in the background: erasing, retracting, reconciling, removing old events.
     Worker,
 }
 

@@ -1,10 +1,11 @@
 //! The command line: one match, and what each command prints and exits with.
 
+use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Parser;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Parser};
 use likewise_server::app::{self, Node, StartError};
 use likewise_server::config::{Cli, Command, ServeConfig};
 use likewise_server::{api, telemetry};
@@ -22,6 +23,9 @@ fn main() -> ExitCode {
             let asked = matches!(wrong.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
             // A closed terminal is nothing to report to.
             let _ = wrong.print();
+            if let Some(variable) = variable_of(&wrong) {
+                let _ = writeln!(std::io::stderr(), "\nIts variable is {variable}.");
+            }
             return if asked { ExitCode::SUCCESS } else { ExitCode::from(EXIT_SETTING) };
         }
     };
@@ -42,6 +46,16 @@ fn main() -> ExitCode {
             fail(&line, code)
         }
     }
+}
+
+/// The variable of the flag that is at fault: most settings come from there.
+fn variable_of(wrong: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(argument)) = wrong.get(ContextKind::InvalidArg) else { return None };
+    let flag = argument.split_whitespace().next()?.strip_prefix("--")?;
+    let command = Cli::command();
+    let mut arguments = command.get_subcommands().chain([&command]).flat_map(clap::Command::get_arguments);
+    let argument = arguments.find(|argument| argument.get_long() == Some(flag))?;
+    argument.get_env()?.to_str().map(str::to_owned)
 }
 
 async fn run(command: Command) -> Result<ExitCode, StartError> {

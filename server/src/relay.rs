@@ -79,8 +79,13 @@ impl Relay {
         let all = extents.iter().enumerate().map(|(partition, extent)| LogPosition { partition, offset: extent.first });
         let places = match from {
             [] => all.map(|position| place(&position)).collect::<Result<_, _>>()?,
-            from => from.iter().map(place).collect::<Result<_, _>>()?,
+            from => from.iter().map(place).collect::<Result<Vec<_>, _>>()?,
         };
+        let is_named = |partition: &usize| places.iter().any(|place: &Place| place.partition == *partition);
+        let left_out: Vec<_> = (0..extents.len()).filter(|partition| !is_named(partition)).collect();
+        if !left_out.is_empty() {
+            warn!(partitions = ?left_out, "events of these partitions are not printed: name each with --from");
+        }
         Ok(Self { store, places, follow })
     }
 

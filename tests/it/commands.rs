@@ -76,6 +76,7 @@ fn wrong_settings_end_with_64_and_their_name() {
     let variables = BTreeMap::from([("LIKEWISE_JWT_SECRET", SECRET), ("LIKEWISE_CATALOG", "maybe")]);
     let output = binary::run_with(folder.path(), &["serve"], &variables);
     assert_eq!(output.code, USAGE, "a variable: {}", output.stderr);
+    assert!(output.stderr.contains("LIKEWISE_CATALOG"), "by its own name: {}", output.stderr);
     let output = binary::run(folder.path(), &["dance"]);
     assert_eq!(output.code, USAGE, "an unknown command: {}", output.stderr);
     binary::run(folder.path(), &["--help"]).success();

@@ -4,10 +4,13 @@
 const MARGIN_MS = 60_000;
 
 export class Session {
+  /** Null for somebody who is not signed in. */
+  readonly user: string | null;
   private current: Promise<{ token: string; until: number }> | null = null;
 
-  /** `user` is null for somebody who is not signed in. */
-  constructor(readonly user: string | null) {}
+  constructor(user: string | null) {
+    this.user = user;
+  }
 
   /** A token that works; null where nobody is signed in. Fails where the server cannot be reached. */
   async token(): Promise<string | null> {

@@ -164,13 +164,15 @@ class FakeSocket {
   static readonly CLOSED = 3;
 
   readonly sent: Message[] = [];
+  readonly url: string;
   readyState = FakeSocket.OPEN;
   onopen?: () => void;
   onmessage?: (event: { readonly data: string }) => void;
   onerror?: (event: Event) => void;
   onclose?: (event: CloseEvent) => void;
 
-  constructor(readonly url: string) {
+  constructor(url: string) {
+    this.url = url;
     sockets.push(this);
     const refused = serverIsAway;
     queueMicrotask(() => (refused ? this.fail() : this.onopen?.()));

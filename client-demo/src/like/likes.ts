@@ -85,6 +85,7 @@ const UNKNOWN: LikeState = {
 
 /** One for each viewer, beside the viewer's client: `exchange` goes right after the cache. */
 export class Likes {
+  private readonly options: LikesOptions;
   private readonly entries = new Map<string, Entry>();
   private client: Client | undefined;
   private readonly watcher = new Watcher(
@@ -94,7 +95,8 @@ export class Likes {
 
   private readonly awaitingIdle: (() => void)[] = [];
 
-  constructor(private readonly options: LikesOptions) {
+  constructor(options: LikesOptions) {
+    this.options = options;
     addEventListener('pagehide', this.leave);
   }
 

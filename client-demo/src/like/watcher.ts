@@ -22,16 +22,17 @@ interface Group {
 }
 
 export class Watcher {
+  private readonly client: () => Client;
+  private readonly isKnown: (itemId: string) => boolean;
   /** How many watch an item. */
   private readonly watched = new Map<string, number>();
   private readonly groups = new Map<string, Group>();
   private pending = false;
   private readonly stopListening: () => void;
 
-  constructor(
-    private readonly client: () => Client,
-    private readonly isKnown: (itemId: string) => boolean,
-  ) {
+  constructor(client: () => Client, isKnown: (itemId: string) => boolean) {
+    this.client = client;
+    this.isKnown = isKnown;
     // A hidden page may have slept through anything, and a phone's socket may be dead without knowing it.
     this.stopListening = onReturn(() => this.refreshAll());
   }

@@ -24,7 +24,7 @@ const CLOCK_DIFFERENCE_MAX: Micros = 60 * 1_000_000;
 /// Lines between two looks at what else there is to do, and at the progress bar.
 const LINES_AT_A_TIME: u64 = 1_000;
 const READ_BUFFER_BYTES: usize = 256 * 1024;
-/// A file whose newest time is before this, the end of 1970, most likely has another unit.
+/// A time before this, the end of 1970, most likely has another unit.
 const UNLIKELY_BEFORE: Micros = 365 * 86_400 * 1_000_000;
 
 #[derive(Debug, Clone)]
@@ -104,13 +104,13 @@ impl ImportFile<'_> {
     async fn check(&self) -> Result<Checked, BulkError> {
         let mut rows = self.rows()?;
         let mut checked = Checked { rows: 0, bad: BadLines::default(), digest: 0, import_id: String::new() };
-        let mut newest = None;
+        let mut unlikely = 0_u64;
         let progress = Progress::of_bytes("checking", rows.length);
         while let Some((line, row)) = rows.next().map_err(|source| self.unreadable(source))? {
             match row {
                 Ok(row) => {
                     checked.rows += 1;
-                    newest = newest.max(Some(row.at));
+                    unlikely += u64::from(row.at < UNLIKELY_BEFORE);
                 }
                 Err(error) => checked.bad.add(line, error),
             }
@@ -120,8 +120,8 @@ impl ImportFile<'_> {
             }
         }
         progress.finish();
-        if newest.is_some_and(|newest| newest < UNLIKELY_BEFORE) {
-            warn!("all times of the file are in 1970: is --time-unit right?");
+        if unlikely > 0 {
+            warn!(lines = unlikely, of = checked.rows, "times are in 1970: is --time-unit right?");
         }
         checked.digest = rows.lines.digest();
         checked.import_id = format!("{:032x} {} {}", checked.digest, self.format.word(), self.options.time_unit.word());

@@ -19,6 +19,7 @@ pub struct MigrateConfig {
 pub struct TokenConfig {
     #[command(flatten)]
     pub jwt: JwtConfig,
+    /// Whose token.
     #[arg(long)]
     pub user: String,
     /// `service` may fill the catalogue.
@@ -64,10 +65,13 @@ pub struct EraseConfig {
 pub struct SeedConfig {
     #[command(flatten)]
     pub database: DatabaseConfig,
+    /// How many users there are.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     pub users: u32,
+    /// How many items there are.
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     pub items: u32,
+    /// How many likes there are.
     #[arg(long, default_value_t = 100_000)]
     pub likes: u64,
     /// The same number makes the same data.

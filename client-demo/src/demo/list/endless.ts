@@ -17,6 +17,7 @@ export interface EndlessState<Row> {
 }
 
 export class Endless<Row> {
+  private readonly load: (after: string | null) => Promise<Page<Row>>;
   private shown: EndlessState<Row> = { rows: [], phase: 'loading', problem: null };
   /** Where the page begins that is read next, or again where it failed. */
   private next: string | null = null;
@@ -24,7 +25,9 @@ export class Endless<Row> {
   private round = 0;
   private readonly listeners = new Set<() => void>();
 
-  constructor(private readonly load: (after: string | null) => Promise<Page<Row>>) {}
+  constructor(load: (after: string | null) => Promise<Page<Row>>) {
+    this.load = load;
+  }
 
   readonly state = (): EndlessState<Row> => this.shown;
 

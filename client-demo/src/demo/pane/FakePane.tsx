@@ -10,9 +10,12 @@ import { formatPanes } from '../route';
 import { PaneContext } from './PaneContext';
 
 export class FakeConnection {
+  private now: ConnectionState;
   private readonly listeners = new Set<() => void>();
 
-  constructor(private now: ConnectionState = 'live') {}
+  constructor(now: ConnectionState = 'live') {
+    this.now = now;
+  }
 
   state(): ConnectionState {
     return this.now;
