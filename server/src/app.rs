@@ -61,6 +61,10 @@ impl Node {
     pub async fn start(config: ServeConfig) -> Result<Self, StartError> {
         config.check()?;
         let store = open_store(&config).await?;
+        if config.serves_demo() {
+            // Before anything works on the database: it may be somebody's.
+            demo::refuse_strangers(&store).await?;
+        }
         let lifecycle = Lifecycle::new();
         let hub = Arc::new(Hub::new());
         let bus = start_bus(&config, &lifecycle, &hub).await?;
@@ -159,9 +163,9 @@ async fn connect_current(config: &DatabaseConfig, read_connections: u32) -> Resu
 
 /// The same, for a command that has nothing to do in a new database: it makes none where the file is missing.
 async fn connect_existing(config: &DatabaseConfig, read_connections: u32) -> Result<Store, StartError> {
-    let address = StoreSettings::new(config.database_url.clone(), 1).address();
-    if !config.is_postgres() && !std::path::Path::new(&address).exists() {
-        let message = format!("There is no database at {address}. Correct LIKEWISE_DATABASE_URL.");
+    let settings = StoreSettings::new(&config.database_url, 1);
+    if settings.file()?.is_some_and(|file| !file.exists()) {
+        let message = format!("There is no database at {}. Correct LIKEWISE_DATABASE_URL.", settings.address());
         return Err(Error::new(ErrorCode::Unavailable, message).into());
     }
     connect_current(config, read_connections).await

@@ -236,6 +236,7 @@ impl ServeConfig {
         if !redis.starts_with("redis://") && !redis.starts_with("rediss://") {
             return Err(wrong("LIKEWISE_REDIS_URL", "starts with neither redis:// nor rediss://"));
         }
+        check_user_part("LIKEWISE_REDIS_URL", redis)?;
         if let Some(origin) = self.allowed_origins().find(|origin| !is_origin(origin)) {
             let message = format!("{origin:?} is no origin such as https://example.com, nor *");
             return Err(wrong("LIKEWISE_ALLOWED_ORIGINS", message));
@@ -265,13 +266,17 @@ impl DatabaseConfig {
 
     pub fn check(&self) -> Result<(), SettingError> {
         if self.is_postgres() {
-            return Ok(());
+            return check_user_part("LIKEWISE_DATABASE_URL", &self.database_url);
         }
         if !self.database_url.starts_with("sqlite:") {
             return Err(wrong("LIKEWISE_DATABASE_URL", "starts with neither postgres:// nor sqlite://"));
         }
         if self.database_url.contains(":memory:") || self.database_url.contains("mode=memory") {
             return Err(wrong("LIKEWISE_DATABASE_URL", "every connection would have its own database: name a file"));
+        }
+        let path = self.database_url.trim_start_matches("sqlite:").trim_start_matches("//");
+        if path.is_empty() || path.starts_with('?') {
+            return Err(wrong("LIKEWISE_DATABASE_URL", "names no file"));
         }
         if self.log_partitions.is_some_and(|partitions| partitions != 1) {
             return Err(wrong("LIKEWISE_LOG_PARTITIONS", "SQLite has one writer, so its log has one partition"));
@@ -295,6 +300,19 @@ fn parse_retention(text: &str) -> Result<Duration, String> {
     let retention = parse_duration(text)?;
     let long_enough = retention >= LOG_RETENTION_MIN;
     long_enough.then_some(retention).ok_or_else(|| "shorter than 60s".to_owned())
+}
+
+/// A password with a special character as it stands is cut there, and its rest taken for something else, perhaps for the
+/// host, which is told to everybody.
+fn check_user_part(setting: &'static str, url: &str) -> Result<(), SettingError> {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    match (rest.find(['/', '?', '#']), rest.rfind('@'), rest.matches('@').count()) {
+        (Some(end), Some(at), _) if at > end => {}
+        (_, _, 2..) => {}
+        _ => return Ok(()),
+    }
+    let message = "has special characters in its user or password, which are percent-encoded: %2F for /, %40 for @";
+    Err(wrong(setting, message))
 }
 
 /// A scheme and a host, perhaps with a port, and nothing after; or `*`.

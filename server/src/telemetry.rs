@@ -23,7 +23,8 @@ use crate::store::lanes::LaneStats;
 /// Sends log lines to stderr, as text or as JSON. The one global thing, so only `main` does it.
 pub fn log_to_stderr(filter: &str, format: LogFormat) {
     // Each command looks whether SQLite's schema is up to date, and each look would be two lines.
-    let filter = format!("sea_orm_migration=warn,{filter}");
+    // And what the driver says of a parameter that it does not know is part of a URL, perhaps of its password.
+    let filter = format!("sea_orm_migration=warn,sqlx_postgres::options=off,{filter}");
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
     let colours = std::io::stderr().is_terminal();
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr);

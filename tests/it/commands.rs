@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
+use std::process::Stdio;
+use std::time::Duration;
 
 use likewise_tests::app::App;
 use likewise_tests::binary::{self, ServerProcess};
@@ -9,9 +11,10 @@ use likewise_tests::client::Client;
 use likewise_tests::harness::Test;
 use likewise_tests::tokens::SECRET;
 use likewise_tests::views::Reaction;
-use likewise_tests::wait::{SOON, until};
-use likewise_tests::{invariants, on_both, plain, ports, test_on};
+use likewise_tests::wait::{SOON, outage, until};
+use likewise_tests::{invariants, on_both, plain, ports, seeded, test_on};
 use nix::sys::signal::Signal;
+use rand::RngExt;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -23,6 +26,8 @@ pub(crate) fn tests() -> Vec<Test> {
         plain!(schema_is_the_committed_one),
         plain!(wrong_settings_end_with_64_and_their_name),
         plain!(a_password_is_never_told),
+        plain!(a_file_is_found_however_its_url_is_written),
+        test_on!([Sqlite], a_first_start_may_be_killed_at_any_moment).without_nodes(),
         plain!(a_missing_database_is_one_line_with_its_address),
         test_on!([Postgres], a_missing_redis_is_one_line_with_its_address).without_nodes(),
         test_on!([Postgres], serve_refuses_a_schema_that_is_behind).without_nodes(),
@@ -92,6 +97,9 @@ fn a_password_is_never_told() {
         "postgres://likewise:hunter2/x+y=@127.0.0.1/likewise",
         "postgres://likewise:hunter2@127.0.0.1:port/likewise",
         "postgres://likewise:hunter2@127.0.0.1/likewise?sslmode=perhaps",
+        "postgres://likewise:hunter2?34@127.0.0.1/likewise",
+        "postgres://likewise:3@hunter2@127.0.0.1/likewise",
+        "postgres:///likewise?host=/nowhere&password=3@hunter2",
     ] {
         for command in ["serve", "migrate", "reconcile", "import"] {
             let file = (command == "import").then_some("likes.csv");
@@ -103,8 +111,41 @@ fn a_password_is_never_told() {
             assert!(!output.stderr.contains("hunter2"), "{}", output.stderr);
         }
     }
-    let output = binary::run(folder.path(), &["migrate", "--database-url", "sqlite://likewise.db?mode=perhaps"]);
-    assert_eq!(output.code, USAGE, "{}", output.stderr);
+    for url in ["sqlite://likewise.db?mode=perhaps", "sqlite://", "sqlite:?mode=rwc"] {
+        let output = binary::run(folder.path(), &["migrate", "--database-url", url]);
+        assert_eq!(output.code, USAGE, "{url}: {}", output.stderr);
+    }
+    let url = "postgres://likewise:x@127.0.0.1:1/likewise?passwd=hunter2";
+    let output = binary::run(folder.path(), &["migrate", "--database-url", url]);
+    assert_unreachable(&output, "127.0.0.1:1");
+}
+
+fn a_file_is_found_however_its_url_is_written() {
+    let folder = folder();
+    for url in ["sqlite:one.db", "sqlite://my file.db", "sqlite://your%20file.db", "sqlite://a@b.db"] {
+        let url = format!("{url}?mode=rwc");
+        for command in ["migrate", "reconcile", "events"] {
+            binary::run(folder.path(), &[command, "--database-url", &url]).success();
+        }
+    }
+    for name in ["one.db", "my file.db", "your file.db", "a@b.db"] {
+        assert!(folder.path().join(name).exists(), "{name}");
+    }
+}
+
+/// Its tables are made by then, or some of them, or none.
+async fn a_first_start_may_be_killed_at_any_moment(_: &App) {
+    let mut rng = seeded::rng("a_first_start_may_be_killed_at_any_moment");
+    for round in 0..40 {
+        let folder = folder();
+        let mut serve = binary::command(folder.path(), &["serve", "--demo", "--listen", "127.0.0.1:0"]);
+        let mut first = serve.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary starts");
+        outage(Duration::from_millis(rng.random_range(5..100))).await;
+        first.kill().expect("it runs");
+        first.wait().expect("it has ended");
+        let output = binary::run(folder.path(), &["migrate"]);
+        assert_eq!(output.code, Some(0), "round {round}: {}", output.stderr);
+    }
 }
 
 /// The command ends with 1, after one line that has `address`.

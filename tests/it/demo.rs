@@ -128,12 +128,20 @@ async fn a_database_of_somebody_is_no_place_for_a_demo(app: &App) {
         assert_eq!(output.code, Some(64), "{}", output.stderr);
         assert!(output.stderr.contains("LIKEWISE_DEMO: the database at"), "{}", output.stderr);
     };
-    let (server, client) = start(app, &folder, &[]);
+    let (server, client) = start(app, &folder, &["--log-retention", "365d"]);
     client.as_service().upsert_items(json!([{ "id": "shoe:1" }])).await.data();
     refused();
     client.as_user("zoe").like("shoe:1").await;
     client.as_user("guest:1").like("shoe:1").await;
-    refused();
+    app.drained().await;
+    // What a server with the usual settings would remove at its start.
+    let sql = app.sql().await;
+    sql.execute("UPDATE reaction_event SET created_at = created_at - 30 * CAST(86400000000 AS bigint)").await;
+    sql.close().await;
+    for _ in 0..5 {
+        refused();
+    }
+    assert_eq!(app.number("SELECT count(*) FROM reaction_event").await, 2, "its log is let alone");
     assert_eq!(app.number("SELECT count(*) FROM reaction").await, 2);
     assert_eq!(app.number("SELECT count(*) FROM item").await, 1);
     assert_eq!(server.stop(Signal::SIGTERM), Some(0));

@@ -18,6 +18,12 @@ it.each([
 });
 
 it('is no name where nothing of it can be seen', () => {
-  for (const name of [null, '', '   ', '\u200b', '\u202e\u00a0']) expect(seen(name)).toBeNull();
+  for (const name of [null, '', '   ', '\u200b', '\u202e\u00a0', '\u3164', '\uffa0', '\u2800', '\ufe0f', '\u0301']) {
+    expect(seen(name)).toBeNull();
+  }
   for (const name of ['Ana', '🦊', '.']) expect(seen(name)).toBe(name);
+});
+
+it('does not turn the words around it', () => {
+  expect(seen('\u2069\u202eevil')).toBe('evil');
 });

@@ -20,9 +20,9 @@ function listen() {
 it('says together what comes together, and the same once', () => {
   const { say, said } = listen();
   say('Chess: failed');
-  say('Go: failed');
+  say('Go: failed.');
   say('Chess: failed');
-  expect(said()).toBe('Chess: failed. Go: failed');
+  expect(said()).toBe('Chess: failed. Go: failed.');
   vi.advanceTimersByTime(600);
   say('Connection: Live');
   expect(said()).toBe('Connection: Live');

@@ -18,7 +18,7 @@ export function useAnnouncements(): [string, (text: string) => void] {
     // Two panes may have the same to say.
     if (isTogether && texts.includes(text)) return;
     const all = isTogether ? [...texts, text] : [text];
-    const next = all.join('. ');
+    const next = all.length === 1 ? text : all.map((one) => (one.endsWith('.') ? one : `${one}.`)).join(' ');
     // The same text twice is two announcements, which a screen reader notices by the space.
     latest.current = { texts: all, at: now, line: next === line ? `${next}\u00a0` : next };
     setSaid(latest.current.line);

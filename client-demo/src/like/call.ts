@@ -139,16 +139,13 @@ function online(): Promise<void> {
   return new Promise((resolve) => addEventListener('online', () => resolve(), { once: true }));
 }
 
-/** What the server says of an error; one without its code came from something in between, and is worth a retry. */
+/** What the server says of an error; one without its code, or whether it may be sent again, came from something in between, and is worth a retry. */
 function readError(error: CombinedError): { code: string; retryable: boolean; askedMs: number } {
   const extensions = error.graphQLErrors[0]?.extensions;
   const { code, retryable, retryAfterMs } = extensions ?? {};
-  if (typeof code !== 'string') return { code: 'NETWORK', retryable: true, askedMs: retryAfter(error) };
-  return {
-    code,
-    retryable: retryable === true,
-    askedMs: typeof retryAfterMs === 'number' ? retryAfterMs : 0,
-  };
+  const askedMs = Math.max(typeof retryAfterMs === 'number' ? retryAfterMs : 0, retryAfter(error));
+  if (typeof code !== 'string' || typeof retryable !== 'boolean') return { code: 'NETWORK', retryable: true, askedMs };
+  return { code, retryable, askedMs };
 }
 
 /** How long a proxy asks to be left alone: `Retry-After`, in seconds or until a date. */

@@ -54,7 +54,9 @@ describe('newest', () => {
   it('keeps the heart where the row could not be read, and says that the number may lag', () => {
     const unread: ItemLikes = { ...base, likedByMe: null, myReactionVersion: null, likeCount: 3, countVersion: 999 };
     expect(newest(liked, unread)).toEqual({ ...liked, countFreshness: 'STALE' });
-    expect(newest(unread, liked)).toEqual(liked);
+    const { likedByMe, myReactionVersion, friendLikers } = liked;
+    expect(newest(unread, liked)).toEqual({ ...unread, likedByMe, myReactionVersion, friendLikers });
+    expect(newest({ ...unread, countVersion: 100 }, liked)).toEqual(liked);
   });
 
   it('never goes back, in whatever order answers arrive', () => {

@@ -18,7 +18,11 @@ export function newest(known: ItemLikes | undefined, answer: ItemLikes): ItemLik
     // The viewer's row could not be read, so nobody knows whether the viewer's tap is in the number.
     return known.likedByMe === null ? later(known, answer) : { ...known, countFreshness: 'STALE' };
   }
-  if (known.likedByMe === null || known.myReactionVersion === null) return answer;
+  if (known.likedByMe === null || known.myReactionVersion === null) {
+    if (answer.countVersion >= known.countVersion) return answer;
+    const { likedByMe, myReactionVersion, friendLikers } = answer;
+    return { ...known, likedByMe, myReactionVersion, friendLikers };
+  }
   if (answer.myReactionVersion < known.myReactionVersion) return known;
   if (answer.countVersion > known.countVersion) return answer;
   const { likedByMe, myReactionVersion } = answer;

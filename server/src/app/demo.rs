@@ -46,8 +46,7 @@ type Like = (UserId, ItemId, Micros);
 
 /// Writes what is missing, and leaves what people have changed.
 pub(super) async fn fill(service: &Service, store: &Store) -> Result<(), StartError> {
-    let catalogue: Catalogue = serde_json::from_str(CATALOGUE).map_err(Error::internal)?;
-    refuse_strangers(store, &catalogue).await?;
+    let catalogue = catalogue()?;
     let operator = Viewer { user: user("demo")?, is_service: true };
     add_people(service, &operator, &catalogue.people).await?;
     add_items(service, &operator, &catalogue.items).await?;
@@ -55,9 +54,14 @@ pub(super) async fn fill(service: &Service, store: &Store) -> Result<(), StartEr
     Ok(())
 }
 
+fn catalogue() -> Result<Catalogue> {
+    serde_json::from_str(CATALOGUE).map_err(Error::internal)
+}
+
 /// A database with data that no demo made is somebody's: guests in its counts would be false, and it is most likely there
 /// because its address stands in the environment.
-async fn refuse_strangers(store: &Store, catalogue: &Catalogue) -> Result<(), StartError> {
+pub(super) async fn refuse_strangers(store: &Store) -> Result<(), StartError> {
+    let catalogue = catalogue()?;
     let people = catalogue.people.iter().map(|person| user(&person.id)).collect::<Result<Vec<_>>>()?;
     let items = catalogue.items.iter().map(|entry| item(&entry.id)).collect::<Result<Vec<_>>>()?;
     let most_liked = catalogue.items.iter().max_by_key(|entry| entry.guests);

@@ -1,5 +1,6 @@
 //! The pools: their sizes, time-outs and session settings.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,6 +57,11 @@ impl StoreSettings {
         Self { url: url.into(), read_connections, lane_connections: LANE_CONNECTIONS }
     }
 
+    /// A path may have spaces, which a URL has not.
+    fn url(&self) -> String {
+        self.url.replace(' ', "%20")
+    }
+
     pub fn backend(&self) -> Result<Backend> {
         if self.url.starts_with("postgres://") || self.url.starts_with("postgresql://") {
             Ok(Backend::Postgres)
@@ -69,24 +75,43 @@ impl StoreSettings {
     /// Whether the URL can be read; told here, since the database's driver would say the URL itself, password and all.
     fn check(&self) -> Result<Backend> {
         let backend = self.backend()?;
-        let read = match backend {
-            Backend::Postgres => PgConnectOptions::from_str(&self.url).map(|_| ()),
-            Backend::Sqlite => SqliteConnectOptions::from_str(&self.url).map(|_| ()),
-        };
-        read.map_err(|error| {
+        match backend {
+            Backend::Postgres => self.postgres().map(|_| ())?,
+            Backend::Sqlite => self.file().map(|_| ())?,
+        }
+        Ok(backend)
+    }
+
+    fn postgres(&self) -> Result<PgConnectOptions> {
+        PgConnectOptions::from_str(&self.url()).map_err(|error| {
             let message = format!(
                 "{SETTING} cannot be read. Special characters in a user or password are percent-encoded: %2F for a slash."
             );
             Error::bad_input(SETTING, message).caused_by(error)
-        })?;
-        Ok(backend)
+        })
     }
 
-    /// The URL without user and password.
+    /// SQLite's file.
+    pub fn file(&self) -> Result<Option<PathBuf>> {
+        if self.backend()? == Backend::Postgres {
+            return Ok(None);
+        }
+        let options = SqliteConnectOptions::from_str(&self.url())
+            .map_err(|error| Error::bad_input(SETTING, format!("{SETTING} cannot be read.")).caused_by(error))?;
+        Ok(Some(options.get_filename().to_owned()))
+    }
+
+    /// Host, port and database, or the file: never a part of the user or the password.
     pub fn address(&self) -> String {
-        let rest = self.url.split_once("://").map_or(self.url.as_str(), |(_, rest)| rest);
-        let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
-        place.split('?').next().unwrap_or(place).to_owned()
+        if let Ok(Some(file)) = self.file() {
+            return file.display().to_string();
+        }
+        let Ok(options) = self.postgres() else { return "an address that cannot be read".to_owned() };
+        let database = options.get_database().unwrap_or_default();
+        match options.get_socket() {
+            Some(socket) => format!("{}/{database}", socket.display()),
+            None => format!("{}:{}/{database}", options.get_host(), options.get_port()),
+        }
     }
 }
 
@@ -149,7 +174,7 @@ fn options(url: &str, connections: u32) -> ConnectOptions {
 /// Lanes look few keys up in large tables, by index, whatever the planner thinks of statistics that are young; JIT
 /// would compile the plans that are priced out. The other pools keep the planner's defaults.
 async fn postgres_pools(settings: &StoreSettings) -> Result<[DatabaseConnection; 4], sea_orm::DbErr> {
-    let mut lanes = options(&settings.url, settings.lane_connections.max(1));
+    let mut lanes = options(&settings.url(), settings.lane_connections.max(1));
     lanes.map_sqlx_postgres_opts(|connection| {
         connection.application_name("likewise-lanes").options([
             ("lock_timeout", LOCK_TIMEOUT),
@@ -161,13 +186,13 @@ async fn postgres_pools(settings: &StoreSettings) -> Result<[DatabaseConnection;
             ("plan_cache_mode", "force_generic_plan"),
         ])
     });
-    let mut pipeline = options(&settings.url, PIPELINE_CONNECTIONS);
+    let mut pipeline = options(&settings.url(), PIPELINE_CONNECTIONS);
     pipeline.map_sqlx_postgres_opts(|connection| {
         connection
             .application_name("likewise-pipeline")
             .options([("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION_TIMEOUT)])
     });
-    let mut readers = options(&settings.url, settings.read_connections.max(1));
+    let mut readers = options(&settings.url(), settings.read_connections.max(1));
     readers.acquire_timeout(READ_ACQUIRE_TIMEOUT);
     readers.map_sqlx_postgres_opts(|connection| {
         connection
@@ -175,7 +200,7 @@ async fn postgres_pools(settings: &StoreSettings) -> Result<[DatabaseConnection;
             .options([("statement_timeout", READ_TIMEOUT), ("default_transaction_read_only", "on")])
     });
     // One core counts, so that the others serve. Connected when first asked.
-    let mut recounts = options(&settings.url, RECOUNT_CONNECTIONS);
+    let mut recounts = options(&settings.url(), RECOUNT_CONNECTIONS);
     recounts.min_connections(0).connect_lazy(true).acquire_timeout(READ_ACQUIRE_TIMEOUT);
     recounts.map_sqlx_postgres_opts(|connection| {
         connection.application_name("likewise-recounts").options([
@@ -190,12 +215,12 @@ async fn postgres_pools(settings: &StoreSettings) -> Result<[DatabaseConnection;
 
 /// One connection writes, so that nobody meets SQLITE_BUSY; readers see the last commit through the WAL.
 async fn sqlite_pools(settings: &StoreSettings) -> Result<[DatabaseConnection; 4], sea_orm::DbErr> {
-    let mut writer = options(&settings.url, 1);
+    let mut writer = options(&settings.url(), 1);
     writer.map_sqlx_sqlite_opts(|file| {
         file.busy_timeout(SQLITE_BUSY_TIMEOUT).pragma("journal_mode", "WAL").pragma("synchronous", "FULL")
     });
     let writer = Database::connect(writer).await?;
-    let mut readers = options(&settings.url, settings.read_connections.max(1));
+    let mut readers = options(&settings.url(), settings.read_connections.max(1));
     readers.acquire_timeout(READ_ACQUIRE_TIMEOUT);
     readers.map_sqlx_sqlite_opts(|file| file.busy_timeout(SQLITE_BUSY_TIMEOUT).pragma("query_only", "ON"));
     let readers = Database::connect(readers).await?;
@@ -210,6 +235,10 @@ mod tests {
     fn an_address_has_no_password() {
         let address = |url: &str| StoreSettings::new(url, 1).address();
         assert_eq!(address("postgres://me:secret@db:5432/likes?sslmode=require"), "db:5432/likes");
+        assert_eq!(address("postgres://me:a@db/likes?sslmode=require"), "db:5432/likes");
+        assert_eq!(address("postgres:///likes?host=/run/pg&password=a%40b"), "/run/pg/likes");
         assert_eq!(address("sqlite://likewise.db?mode=rwc"), "likewise.db");
+        assert_eq!(address("sqlite:in/my file.db"), "in/my file.db");
+        assert_eq!(address("sqlite://a@b%20c.db"), "a@b c.db");
     }
 }

@@ -28,8 +28,7 @@ impl Store {
     pub async fn migrate(&mut self, partitions: usize) -> Result<Migrated> {
         let applied = match self.backend {
             Backend::Postgres => self.migrate_under_lock(partitions).await,
-            // The one process that has the file is its own lock.
-            Backend::Sqlite => self.apply(partitions).await,
+            Backend::Sqlite => self.migrate_at_once(partitions).await,
         };
         let applied = applied.map_err(|error| self.unreadable(error))?;
         self.partitions = self.count_partitions().await?;
@@ -73,12 +72,23 @@ impl Store {
     async fn apply(&self, partitions: usize) -> Result<usize, DbErr> {
         let applied = self.pending().await?;
         Migrator::up(&self.pipeline, None).await?;
-        self.found_partitions(partitions).await?;
+        self.found_partitions(&self.pipeline, partitions).await?;
+        Ok(applied)
+    }
+
+    /// For SQLite the migrations are not in a transaction by themselves, and a process that dies would leave some of the
+    /// tables and no word of them.
+    async fn migrate_at_once(&self, partitions: usize) -> Result<usize, DbErr> {
+        let transaction = self.begin_pipeline().await?;
+        let applied = Migrator::get_pending_migrations(&transaction).await?.len();
+        Migrator::up(&transaction, None).await?;
+        self.found_partitions(&transaction, partitions).await?;
+        transaction.commit().await?;
         Ok(applied)
     }
 
     /// The partitions and their checkpoints, where there are none.
-    async fn found_partitions(&self, partitions: usize) -> Result<(), DbErr> {
+    async fn found_partitions(&self, on: &impl ConnectionTrait, partitions: usize) -> Result<(), DbErr> {
         let numbers = "WITH RECURSIVE n(id) AS (SELECT 0 UNION ALL SELECT id + 1 FROM n WHERE id + 1 < $1)";
         let founding = [
             format!(
@@ -92,7 +102,7 @@ impl Store {
         let count = i32::try_from(partitions).unwrap_or(i32::MAX);
         for sql in founding {
             let founding: Statement = statement(self.backend, &sql, vec![count.into()]);
-            self.pipeline.execute_raw(founding).await?;
+            on.execute_raw(founding).await?;
         }
         Ok(())
     }
