@@ -55,6 +55,12 @@ let connection: Connection;
 const last = () => FakeSocket.made.at(-1) as FakeSocket;
 const wait = (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds);
 
+async function refuse(): Promise<void> {
+  last().open();
+  last().close(4403);
+  await wait(0);
+}
+
 async function goLive(): Promise<void> {
   last().open();
   await wait(0);
@@ -133,9 +139,7 @@ it('says that the viewer is refused once a new token was not taken either, and t
   await wait(0);
   expect(connection.state()).toBe('reconnecting');
   await wait(1_000);
-  last().open();
-  last().close(4403);
-  await wait(0);
+  await refuse();
   expect(connection.state()).toBe('refused');
   // The next try begins, and as long as nobody has answered it the last word holds.
   await wait(2_000);
@@ -149,14 +153,10 @@ it('says that the viewer is refused once a new token was not taken either, and t
 });
 
 it('says so of a viewer who never was let in', async () => {
-  last().open();
-  last().close(4403);
-  await wait(0);
+  await refuse();
   expect(connection.state()).toBe('connecting');
   await wait(1_000);
-  last().open();
-  last().close(4403);
-  await wait(0);
+  await refuse();
   expect(connection.state()).toBe('refused');
 });
 

@@ -139,7 +139,10 @@ function online(): Promise<void> {
   return new Promise((resolve) => addEventListener('online', () => resolve(), { once: true }));
 }
 
-/** What the server says of an error; one without its code, or whether it may be sent again, came from something in between, and is worth a retry. */
+/**
+ * What the server says of an error. One without a code, or without a word on whether it may be sent again, came from something
+ * in between, and is worth a retry.
+ */
 function readError(error: CombinedError): { code: string; retryable: boolean; askedMs: number } {
   const extensions = error.graphQLErrors[0]?.extensions;
   const { code, retryable, retryAfterMs } = extensions ?? {};

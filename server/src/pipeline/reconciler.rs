@@ -16,7 +16,7 @@ use super::recount::{Recounter, log_drift};
 use crate::error::{Result, chain};
 use crate::store::reconcile::{Among, ItemRange, Measured};
 
-/// Rest after a range, in multiples of the time that it took.
+/// Rest after a range, in multiples of the time that its comparison took.
 const REST_FACTOR: u32 = 9;
 /// Rest after a range that could not be compared: most of its time was spent waiting for an answer.
 const REST_AFTER_FAILURE: Duration = Duration::from_secs(1);
@@ -104,22 +104,18 @@ impl Reconciler {
             let began = Instant::now();
             let range = self.recounter.store().item_range(from).await?;
             // A comparison may be cut off; a heal runs to its end.
-            let done = match stop.run_until_cancelled(self.compare(&range)).await {
-                None => return Ok(()),
-                Some(Ok(drifting)) => self.heal(drifting, &mut pass).await,
-                Some(Err(failed)) => Err(failed),
+            let Some(compared) = stop.run_until_cancelled(self.compare(&range)).await else { return Ok(()) };
+            let counted = began.elapsed();
+            let (rest, done) = match compared {
+                Ok(drifting) => (counted * REST_FACTOR, self.heal(drifting, &mut pass).await),
+                Err(failed) => (REST_AFTER_FAILURE, Err(failed)),
             };
-            let took = began.elapsed();
             self.stats.ranges.inc();
-            self.stats.range_seconds.observe(took.as_secs_f64());
-            let rest = match done {
-                Ok(()) => took * REST_FACTOR,
-                Err(failed) => {
-                    pass.failed_ranges += 1;
-                    warn!(error = %chain(&failed), "a range of items is left for the next pass");
-                    REST_AFTER_FAILURE
-                }
-            };
+            self.stats.range_seconds.observe(began.elapsed().as_secs_f64());
+            if let Err(failed) = done {
+                pass.failed_ranges += 1;
+                warn!(error = %chain(&failed), "a range of items is left for the next pass");
+            }
             after = range.next();
             if stop.run_until_cancelled(sleep(rest)).await.is_none() {
                 return Ok(());

@@ -16,7 +16,8 @@ use crate::error::{Error, ErrorCode, Result};
 
 /// How long a write waits for a free connection, or anything for a new one, before it is refused as `UNAVAILABLE`.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long a read or a recount waits for a free connection. Longer, because reads go on under a load that writes are shed under.
+/// How long a read or a recount waits for a free connection. Longer, because reads go on under a load that writes are
+/// shed under.
 const READ_ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a connection may have been idle and still be used without a round trip to see that it lives.
 const IDLE_UNTESTED: Duration = Duration::from_secs(1);
@@ -127,7 +128,10 @@ impl Store {
         };
         let [mut lanes, mut pipeline, mut readers, mut recounts] = pools.map_err(|error| {
             let fix = match backend {
-                Backend::Postgres => "Start PostgreSQL there, or correct LIKEWISE_DATABASE_URL, in which special characters are percent-encoded.",
+                Backend::Postgres => {
+                    "Start PostgreSQL there, or correct LIKEWISE_DATABASE_URL, in which special characters are \
+                     percent-encoded."
+                }
                 Backend::Sqlite => "Set LIKEWISE_DATABASE_URL to a file in a folder that can be written.",
             };
             Error::new(ErrorCode::Unavailable, format!("The database at {address} cannot be used. {fix}"))

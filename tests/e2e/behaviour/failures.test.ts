@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 
 import { Answers, type Call, cutOff, loseAnswer, pass, silence } from '../support/answers';
 import { within } from '../support/deadlines';
-import { test } from '../support/fixtures';
+import { type PerTest, test } from '../support/fixtures';
 import { changes, drawn, watchFrames } from '../support/frames';
 import { Sockets } from '../support/sockets';
 
@@ -18,6 +18,18 @@ function answer(status: number, body: unknown): (call: Call) => Promise<void> {
   return ({ route }) => route.fulfill({ status, contentType, body: text });
 }
 
+/** Ana, who does not like the item, at a page whose requests may fail. */
+async function atThePage({ open, person }: PerTest, id: string) {
+  const ana = person('ana');
+  const before = await ana.unlike(id);
+  const answers = new Answers();
+  const visit = await open({ before: answers.route });
+  visit.expectConsole(failedRequest);
+  const item = visit.pane().item(id);
+  await item.settled();
+  return { ana, before, answers, item };
+}
+
 // Each waits until the page has given up, so they run side by side.
 describe.concurrent('a like that finally fails is undone with a message', () => {
   const kinds = [
@@ -27,13 +39,7 @@ describe.concurrent('a like that finally fails is undone with a message', () => 
   ];
   for (const { name, policy, id } of kinds) {
     test(`where ${name}`, async ({ open, person, expect }) => {
-      const ana = person('ana');
-      const before = await ana.unlike(id);
-      const answers = new Answers();
-      const visit = await open({ before: answers.route });
-      visit.expectConsole(failedRequest);
-      const item = visit.pane().item(id);
-      await item.settled();
+      const { ana, before, answers, item } = await atThePage({ open, person }, id);
       answers.let(policy);
       await item.tap();
       await expect.poll(() => item.shown(), within('tap')).toEqual({ liked: true, count: before.count + 1 });
@@ -118,13 +124,7 @@ describe('a retry', () => {
   });
 
   test('is not needed where a push shows that the like is there', async ({ open, person }) => {
-    const ana = person('ana');
-    const before = await ana.unlike('game:morris');
-    const answers = new Answers();
-    const visit = await open({ before: answers.route });
-    visit.expectConsole(failedRequest);
-    const item = visit.pane().item('game:morris');
-    await item.settled();
+    const { ana, before, answers, item } = await atThePage({ open, person }, 'game:morris');
     await watchFrames(item);
     answers.let(loseAnswer);
     await item.tap();
@@ -147,13 +147,7 @@ describe('a retry', () => {
     { who: 'a proxy', asks: 1_000, policy: busyProxy, id: 'game:othello' },
   ]) {
     test(`waits as long as ${who} asks for`, async ({ open, person }) => {
-      const ana = person('ana');
-      const before = await ana.unlike(id);
-      const answers = new Answers();
-      const visit = await open({ before: answers.route });
-      visit.expectConsole(failedRequest);
-      const item = visit.pane().item(id);
-      await item.settled();
+      const { ana, before, answers, item } = await atThePage({ open, person }, id);
       answers.let((call) => (answers.calls.length === 1 ? policy(call) : pass(call)));
       await item.tap();
       await expect.poll(() => answers.calls.length, within('push')).toBe(2);

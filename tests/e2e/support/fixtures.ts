@@ -13,7 +13,7 @@ interface PerFile {
   browser: Browser;
 }
 
-interface PerTest {
+export interface PerTest {
   /** Opens the demo page as somebody new. */
   open(options?: VisitOptions): Promise<Visit>;
   /** Somebody who uses the API of a node. */
