@@ -45,7 +45,7 @@ pub(crate) fn tests() -> Vec<Test> {
 }
 
 /// People who tap until they are told to stop.
-struct Load {
+pub(crate) struct Load {
     stop: Arc<AtomicBool>,
     taps: Arc<AtomicU64>,
     people: Vec<JoinHandle<()>>,
@@ -53,7 +53,7 @@ struct Load {
 }
 
 impl Load {
-    fn start(client: &Client, people: usize) -> Self {
+    pub(crate) fn start(client: &Client, people: usize) -> Self {
         let (stop, taps) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let person = |number: usize| {
             let client = client.as_user(&format!("user{number}"));
@@ -74,7 +74,7 @@ impl Load {
         Self { stop, taps, people, began: Instant::now() }
     }
 
-    fn taps(&self) -> u64 {
+    pub(crate) fn taps(&self) -> u64 {
         self.taps.load(Ordering::Relaxed)
     }
 
@@ -82,7 +82,7 @@ impl Load {
         self.taps() as f64 / self.began.elapsed().as_secs_f64()
     }
 
-    async fn finish(self) {
+    pub(crate) async fn finish(self) {
         self.stop.store(true, Ordering::Relaxed);
         for person in join_all(self.people).await {
             person.expect("every tap is answered in the end");

@@ -5,14 +5,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use likewise_server::domain::ReactionState;
 use likewise_tests::app::App;
+use likewise_tests::bare::{Bare, wish};
+use likewise_tests::binary::ServerProcess;
+use likewise_tests::client::Client;
 use likewise_tests::harness::Test;
 use likewise_tests::views::{Payload, Reaction};
 use likewise_tests::wait::{SOON, outage, until_true};
 use likewise_tests::{on_both, seeded, test_on};
+use nix::sys::signal::Signal;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use serde_json::json;
 use tokio::sync::Semaphore;
+
+use crate::reconcile::{folder, serve};
+use crate::reconcile_load::Load;
 
 /// Fewer connections than there are partitions.
 const TWO_LANE_CONNECTIONS: &[(&str, &str)] = &[("--lane-connections", "2")];
@@ -25,6 +33,11 @@ const PATIENT: usize = 1_000;
 const CALLERS: usize = 48;
 /// Past what the database lets a transaction stand idle before it ends it.
 const IDLE_IN_TRANSACTION: Duration = Duration::from_millis(2_500);
+/// How long a server on a slow disk holds SQLite's write lock for a commit, who taps there all the time, and how many
+/// commits come from elsewhere.
+const SLOW_COMMIT: Duration = Duration::from_millis(20);
+const PEOPLE: usize = 50;
+const TURNS: usize = 60;
 const COUNT_MAX: i64 = (1 << 53) - 1;
 
 pub(crate) fn tests() -> Vec<Test> {
@@ -33,6 +46,7 @@ pub(crate) fn tests() -> Vec<Test> {
             .with_own_servers()
             .with(TWO_LANE_CONNECTIONS),
         test_on!([Sqlite], fifty_writers_never_meet_a_busy_file).with(RECONCILING),
+        test_on!([Sqlite], a_command_gets_its_turn_beside_a_server_that_never_rests).without_nodes().with_binary(),
         on_both!(counts_past_31_bits_are_exact),
     ]
 }
@@ -109,6 +123,28 @@ async fn ten_thousand_clients_hang_up_and_nothing_is_lost(app: &App) {
         let payload = app.as_user(&format!("late{number}")).like("post:late").await;
         assert!(payload.changed && payload.version == 1, "the service goes on: {payload:?}");
     }
+}
+
+/// A server commits without a rest, on a slow disk: each commit of another process still gets the write lock, and the
+/// server goes on.
+async fn a_command_gets_its_turn_beside_a_server_that_never_rests(app: &App) {
+    let folder = folder();
+    let slow = format!("lane_before_commit=return(pause {})", SLOW_COMMIT.as_millis());
+    let settings = serve(app, &["--log", "off"]);
+    let server = ServerProcess::start_with(folder.path(), &settings, &[("FAILPOINTS", slow.as_str())]);
+    let load = Load::start(&Client::new(app.http(), &server.address), PEOPLE);
+    until_true("the server is at work", SOON, async || load.taps() > 2 * PEOPLE as u64).await;
+    let bare = Bare::open(&app.database).await;
+    let before = load.taps();
+    for round in 0..TURNS {
+        let like = wish("ana", &format!("post:{round}"), ReactionState::Like, None);
+        let answer = bare.one_by_one(&[like]).await.remove(0);
+        answer.unwrap_or_else(|error| panic!("in round {round}: {error:?}"));
+    }
+    assert!(load.taps() > before, "the server goes on");
+    load.finish().await;
+    bare.close().await;
+    assert_eq!(server.stop(Signal::SIGTERM), Some(0));
 }
 
 /// Fifty writers, the counter, the reconciler and readers share one file: every answer is OK or OVERLOADED.

@@ -1,15 +1,17 @@
 //! The database of one test.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use sea_orm::{
-    AccessMode, ConnectionTrait, DatabaseConnection, DatabaseTransaction, IsolationLevel, SqliteTransactionMode,
+    AccessMode, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, IsolationLevel, SqliteTransactionMode,
     Statement, TransactionOptions, TransactionTrait, TryGetable,
 };
 use tempfile::TempDir;
 
 use crate::postgres::{Postgres, connect};
 use crate::services::{self, Services};
+use crate::wait::SOON;
 
 /// A private database; dropped or deleted with the test.
 #[derive(Debug)]
@@ -101,15 +103,17 @@ impl Sql {
 
     /// Changes what only the server should change.
     pub async fn execute(&self, sql: &str) {
-        self.connection.execute_unprepared(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        let run = || self.connection.execute_unprepared(sql);
+        when_free(run).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 
     /// A session inside a transaction: what another process has begun and not ended. No time-out ends it.
     pub async fn begin(&self) -> Session {
         let is_sqlite = self.connection.get_database_backend() == sea_orm::DbBackend::Sqlite;
         let sqlite_transaction_mode = is_sqlite.then_some(SqliteTransactionMode::Immediate);
-        let options = TransactionOptions { sqlite_transaction_mode, ..Default::default() };
-        Session { transaction: self.connection.begin_with_options(options).await.expect("a transaction begins") }
+        let options = || TransactionOptions { sqlite_transaction_mode, ..Default::default() };
+        let begin = || self.connection.begin_with_options(options());
+        Session { transaction: when_free(begin).await.expect("a transaction begins") }
     }
 
     /// A look at one moment of the database, whatever is committed meanwhile.
@@ -161,6 +165,18 @@ impl Session {
 
     pub async fn rollback(self) {
         self.transaction.rollback().await.expect("the transaction rolls back");
+    }
+}
+
+/// Runs a write once nobody else has SQLite's write lock, which a server that is at work lets go of for moments only.
+async fn when_free<T, W: Future<Output = Result<T, DbErr>>>(write: impl Fn() -> W) -> Result<T, DbErr> {
+    let deadline = Instant::now() + SOON;
+    loop {
+        // Each try takes the busy time-out.
+        match write().await {
+            Err(busy) if busy.to_string().contains("database is locked") && Instant::now() < deadline => {}
+            done => return done,
+        }
     }
 }
 

@@ -234,6 +234,8 @@ impl Drop for Postgres {
 pub async fn connect(url: &str) -> DatabaseConnection {
     let mut options = ConnectOptions::new(url);
     options.max_connections(4).sqlx_logging(false).test_before_acquire(false);
+    // As long as the shortest waits of SQLite: who writes looks again.
+    options.map_sqlx_sqlite_opts(|file| file.busy_timeout(Duration::from_millis(3)));
     Database::connect(options).await.unwrap_or_else(|error| panic!("{url}: {error}"))
 }
 

@@ -11,6 +11,8 @@ use crate::error::Result;
 /// to random pages of large indexes: each is read, logged and moved less often. A commit does not wait for the disk: one
 /// that the machine loses takes its progress along, so the same load goes on before it.
 const SQLITE_ROOM: &str = "PRAGMA cache_size = -262144; PRAGMA wal_autocheckpoint = 32768; PRAGMA synchronous = NORMAL";
+/// Patient with those who read.
+const SQLITE_SETTLE: &str = "PRAGMA busy_timeout = 5000; PRAGMA wal_checkpoint(TRUNCATE)";
 
 impl Store {
     /// Gives a load what a server is not given: room for many pages, up to 256 MiB of memory and 128 MiB of disk, and
@@ -25,7 +27,7 @@ impl Store {
     /// Moves what is left of a load from SQLite's log into the file, which the first write afterwards would wait for.
     pub async fn settle_load(&self) -> Result<()> {
         if self.backend == Backend::Sqlite {
-            self.lanes.execute_unprepared("PRAGMA wal_checkpoint(TRUNCATE)").await.map_err(fault::to_error)?;
+            self.lanes.execute_unprepared(SQLITE_SETTLE).await.map_err(fault::to_error)?;
         }
         Ok(())
     }

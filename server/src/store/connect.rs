@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use sea_orm::sqlx::postgres::PgConnectOptions;
 use sea_orm::sqlx::sqlite::SqliteConnectOptions;
-use sea_orm::sqlx::{self, Connection};
+use sea_orm::sqlx::{self, Connection, Executor};
 use sea_orm::{ConnectOptions, Database, DatabaseConnection};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::{Backend, Statements, Store};
 use crate::error::{Error, ErrorCode, Result};
@@ -29,8 +29,14 @@ const LOCK_TIMEOUT: &str = "1500ms";
 const IDLE_IN_TRANSACTION_TIMEOUT: &str = "2s";
 /// How long a read may run before the database ends it.
 const READ_TIMEOUT: &str = "10s";
-/// How long SQLite waits for a lock that another process holds.
+/// How long SQLite waits for a lock that another process holds, to open the file and to read.
 const SQLITE_BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// The same for one try of a write, of which there are many: SQLite looks at once, after one and after three
+/// milliseconds, where in a long wait it would look every tenth of a second.
+const SQLITE_WRITE_TRY: &str = "PRAGMA busy_timeout = 3";
+/// How long a process may write without leaving the file free for as long as others need to see it.
+const SQLITE_WITHOUT_REST: Duration = Duration::from_millis(100);
+const SQLITE_REST: Duration = Duration::from_millis(3);
 /// Connections for counter, catalogue writes, imports and background work, and some that a network has left hanging.
 const PIPELINE_CONNECTIONS: u32 = 12;
 /// Connections for the lanes where nobody says otherwise: all the partitions of a large installation, and some that a
@@ -217,11 +223,32 @@ async fn postgres_pools(settings: &StoreSettings) -> Result<[DatabaseConnection;
     Ok([connect(lanes).await?, connect(pipeline).await?, connect(readers).await?, connect(recounts).await?])
 }
 
+/// Keeps the one connection that writes out of use for a moment, so that other processes find the file free.
+async fn rest_if_due(rested: &Mutex<Instant>) {
+    let last = *rested.lock().unwrap_or_else(PoisonError::into_inner);
+    if last.elapsed() > SQLITE_WITHOUT_REST {
+        sleep(SQLITE_REST).await;
+        *rested.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+}
+
 /// One connection writes, so that nobody meets SQLITE_BUSY; readers see the last commit through the WAL.
 async fn sqlite_pools(settings: &StoreSettings) -> Result<[DatabaseConnection; 4], sea_orm::DbErr> {
     let mut writer = options(&settings.url(), 1);
     writer.map_sqlx_sqlite_opts(|file| {
         file.busy_timeout(SQLITE_BUSY_TIMEOUT).pragma("journal_mode", "WAL").pragma("synchronous", "FULL")
+    });
+    let rested = Arc::new(Mutex::new(Instant::now()));
+    writer.map_sqlx_sqlite_pool_opts(move |pool| {
+        let rested = Arc::clone(&rested);
+        pool.after_connect(|writer, _| Box::pin(async { writer.execute(SQLITE_WRITE_TRY).await.map(drop) }))
+            .after_release(move |_, _| {
+                let rested = Arc::clone(&rested);
+                Box::pin(async move {
+                    rest_if_due(&rested).await;
+                    Ok(true)
+                })
+            })
     });
     let writer = Database::connect(writer).await?;
     let mut readers = options(&settings.url(), settings.read_connections.max(1));

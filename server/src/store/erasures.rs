@@ -11,7 +11,7 @@ use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr, Value};
 use super::batch::BatchError;
 use super::decide::Decision;
 use super::rows::{self, Column};
-use super::{Backend, Store, WORK_SILENCE_MAX, answered, column, fault, statement};
+use super::{Backend, Store, WORK_SILENCE_MAX, answered, column, fault, statement, when_free};
 use crate::domain::{ItemId, Micros, UserId};
 use crate::error::Result;
 
@@ -124,7 +124,8 @@ impl Store {
         );
         let now = answered(WORK_SILENCE_MAX, self.clock(&self.pipeline)).await.map_err(fault::to_error)?;
         let claim = statement(self.backend, &sql, vec![now.into(), lease_from(now).into()]);
-        let row = answered(WORK_SILENCE_MAX, self.pipeline.query_one_raw(claim)).await.map_err(fault::to_error)?;
+        let claimed = when_free(|| self.pipeline.query_one_raw(claim.clone()));
+        let row = answered(WORK_SILENCE_MAX, claimed).await.map_err(fault::to_error)?;
         row.map(|row| column(&row, "user_id").map(UserId::from_row)).transpose()
     }
 

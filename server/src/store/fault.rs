@@ -55,6 +55,13 @@ fn classify_sqlite(code: &str) -> Fault {
     }
 }
 
+/// True where another process has SQLite's write lock.
+pub(super) fn is_busy(error: &DbErr) -> bool {
+    let Some(sqlx::Error::Database(database)) = sqlx_error(error) else { return false };
+    let is_sqlite = |code: &str| code.len() < 5 && code.parse::<u32>().is_ok_and(|code| code & 0xff == 5);
+    database.code().as_deref().is_some_and(is_sqlite)
+}
+
 /// The error that a caller gets for a failed statement.
 pub(super) fn to_error(error: DbErr) -> Error {
     match classify(&error) {

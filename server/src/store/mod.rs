@@ -13,7 +13,7 @@ use sea_orm::{
     SqliteTransactionMode, Statement, TransactionOptions, TransactionTrait, Value,
 };
 
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::domain::Micros;
 use crate::error::{Error, Result};
@@ -45,6 +45,8 @@ pub use connect::StoreSettings;
 const READ_SILENCE_MAX: Duration = Duration::from_secs(16);
 /// The same for a piece of background work: some thousand rows.
 const WORK_SILENCE_MAX: Duration = Duration::from_secs(30);
+/// How long a write waits for SQLite's write lock; past it, it fails as passing.
+const SQLITE_LOCK_WAIT_MAX: Duration = Duration::from_secs(5);
 /// How long a pool may take to say goodbye to the database.
 const CLOSE_MAX: Duration = Duration::from_secs(2);
 
@@ -195,7 +197,20 @@ async fn begin(pool: &DatabaseConnection, backend: Backend) -> Result<DatabaseTr
         Backend::Postgres => None,
         Backend::Sqlite => Some(SqliteTransactionMode::Immediate),
     };
-    pool.begin_with_options(TransactionOptions { sqlite_transaction_mode, ..Default::default() }).await
+    let options = || TransactionOptions { sqlite_transaction_mode, ..Default::default() };
+    when_free(|| pool.begin_with_options(options())).await
+}
+
+/// Tries a write again while another process has SQLite's write lock.
+async fn when_free<T, W: Future<Output = Result<T, DbErr>>>(write: impl Fn() -> W) -> Result<T, DbErr> {
+    let deadline = Instant::now() + SQLITE_LOCK_WAIT_MAX;
+    loop {
+        // Each try takes the writer's busy time-out.
+        match write().await {
+            Err(busy) if fault::is_busy(&busy) && Instant::now() < deadline => {}
+            done => return done,
+        }
+    }
 }
 
 fn column<T: sea_orm::TryGetable>(row: &QueryResult, name: &str) -> Result<T> {

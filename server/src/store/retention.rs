@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sea_orm::ConnectionTrait;
 
-use super::{Backend, Store, WORK_SILENCE_MAX, answered, column, fault, statement};
+use super::{Backend, Store, WORK_SILENCE_MAX, answered, column, fault, statement, when_free};
 use crate::domain::Micros;
 use crate::error::{Error, Result};
 
@@ -89,7 +89,8 @@ impl Store {
     }
 
     async fn remove(&self, sql: &str, values: Vec<sea_orm::Value>) -> Result<u64> {
-        let removed = self.pipeline.execute_raw(statement(self.backend, sql, values));
+        let remove = statement(self.backend, sql, values);
+        let removed = when_free(|| self.pipeline.execute_raw(remove.clone()));
         let removed = answered(WORK_SILENCE_MAX, removed).await;
         removed.map(|removed| removed.rows_affected()).map_err(fault::to_error)
     }

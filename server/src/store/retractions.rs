@@ -15,7 +15,7 @@ use super::catalog::{CatalogRefusal, TryError};
 use super::decide::{Command, Decision, Source};
 use super::erasures::lease_from;
 use super::rows::{self, Column};
-use super::{Backend, Store, WORK_SILENCE_MAX, answered, batch, column, fault, statement};
+use super::{Backend, Store, WORK_SILENCE_MAX, answered, batch, column, fault, statement, when_free};
 use crate::domain::{ItemId, Micros, ProposalId, ReactionState, UserId};
 use crate::error::{Error, Result};
 
@@ -202,7 +202,8 @@ impl Store {
         );
         let now = answered(WORK_SILENCE_MAX, self.clock(&self.pipeline)).await.map_err(fault::to_error)?;
         let claim = statement(self.backend, &sql, vec![now.into(), lease_from(now).into()]);
-        let row = answered(WORK_SILENCE_MAX, self.pipeline.query_one_raw(claim)).await.map_err(fault::to_error)?;
+        let claimed = when_free(|| self.pipeline.query_one_raw(claim.clone()));
+        let row = answered(WORK_SILENCE_MAX, claimed).await.map_err(fault::to_error)?;
         row.map(|row| work(&row)).transpose()
     }
 
@@ -216,7 +217,8 @@ impl Store {
         };
         let sql = format!("UPDATE retraction SET lease_until = 0, status = {sql} WHERE proposal_id = $1");
         let finish = statement(self.backend, &sql, vec![work.proposal.as_str().into()]);
-        answered(WORK_SILENCE_MAX, self.pipeline.execute_raw(finish)).await.map_err(fault::to_error)?;
+        let finished = when_free(|| self.pipeline.execute_raw(finish.clone()));
+        answered(WORK_SILENCE_MAX, finished).await.map_err(fault::to_error)?;
         Ok(())
     }
 
