@@ -26,7 +26,7 @@ const TABLES: [&str; 4] = [
 ];
 
 pub(crate) fn tests() -> Vec<Test> {
-    vec![on_both!(a_full_batch_ends_as_one_command_after_the_other).without_nodes()]
+    vec![on_both!(a_full_batch_ends_as_one_command_after_the_other).limit(240).without_nodes()]
 }
 
 fn command() -> impl Strategy<Value = Command> {
