@@ -18,6 +18,7 @@ mod faults;
 mod fixtures;
 mod fold;
 mod friends;
+mod full_disk;
 mod grouping;
 mod holes;
 mod idempotency;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         erasure::tests(),
         failpoints::tests(),
         faults::tests(),
+        full_disk::tests(),
         fixtures::tests(),
         fold::tests(),
         friends::tests(),

@@ -84,9 +84,18 @@ pub fn run<S: AsRef<str>>(folder: &Path, arguments: &[S]) -> Output {
 
 /// As `run`, with variables.
 pub fn run_with<S: AsRef<str>>(folder: &Path, arguments: &[S], variables: &BTreeMap<&str, &str>) -> Output {
-    let (out, err) = (folder.join("stdout"), folder.join("stderr"));
     let mut command = command(folder, arguments);
     command.envs(variables);
+    run_to_its_end(folder, command)
+}
+
+/// As `run`, where no file can become longer than so many bytes.
+pub fn run_on_a_small_disk<S: AsRef<str>>(folder: &Path, arguments: &[S], bytes: u64) -> Output {
+    run_to_its_end(folder, on_a_small_disk(folder, arguments, Some(bytes)))
+}
+
+fn run_to_its_end(folder: &Path, mut command: Command) -> Output {
+    let (out, err) = (folder.join("stdout"), folder.join("stderr"));
     command.stdout(File::create(&out).expect("a file")).stderr(File::create(&err).expect("a file"));
     let mut process = Process::start("likewise", &mut command, &out, Signal::SIGKILL).expect("the binary starts");
     let deadline = Instant::now() + COMMAND_LIMIT;
@@ -111,6 +120,22 @@ pub fn command<S: AsRef<str>>(folder: &Path, arguments: &[S]) -> Command {
     command
 }
 
+/// The command under a limit that can be changed later. A write past it fails, where a signal would end the process.
+fn on_a_small_disk<S: AsRef<str>>(folder: &Path, arguments: &[S], bytes: Option<u64>) -> Command {
+    let whole = command(folder, arguments);
+    let mut limited = Command::new("prlimit");
+    limited.arg(limit_of_files(bytes)).args(["sh", "-c", "trap '' XFSZ; exec \"$0\" \"$@\""]);
+    limited.arg(whole.get_program()).args(whole.get_args());
+    limited.current_dir(folder).stdin(Stdio::null()).env_clear();
+    limited.envs(whole.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    limited
+}
+
+fn limit_of_files(bytes: Option<u64>) -> String {
+    let bytes = bytes.map_or("unlimited".to_owned(), |bytes| bytes.to_string());
+    format!("--fsize={bytes}:unlimited")
+}
+
 /// A server in a process of its own, for what a node in this process cannot show: kills, signals, exit codes.
 #[derive(Debug)]
 pub struct ServerProcess {
@@ -126,12 +151,31 @@ impl ServerProcess {
         Self::start_with(folder, arguments, &[])
     }
 
+    /// As `start`, where [`Self::limit_files`] can then stand for a disk that is full.
+    pub fn start_on_a_small_disk<S: AsRef<str>>(folder: &Path, arguments: &[S]) -> Self {
+        Self::start_by(folder, arguments, |arguments| on_a_small_disk(folder, arguments, None))
+    }
+
+    /// Lets the server's files become no longer than so many bytes: writes past it fail.
+    pub fn limit_files(&self, bytes: Option<u64>) {
+        let limited =
+            Command::new("prlimit").arg(format!("--pid={}", self.process.id())).arg(limit_of_files(bytes)).status();
+        assert!(limited.expect("prlimit of util-linux").success(), "files of at most {bytes:?} bytes");
+    }
+
     /// As `start`, with variables.
     pub fn start_with<S: AsRef<str>>(folder: &Path, arguments: &[S], variables: &[(&str, &str)]) -> Self {
+        Self::start_by(folder, arguments, |arguments| {
+            let mut command = command(folder, arguments);
+            command.envs(variables.iter().copied());
+            command
+        })
+    }
+
+    fn start_by<S: AsRef<str>>(folder: &Path, arguments: &[S], command: impl Fn(&[String]) -> Command) -> Self {
         let address = format!("127.0.0.1:{}", ports::free());
         let arguments: Vec<_> = arguments.iter().map(|word| word.as_ref().replace("127.0.0.1:0", &address)).collect();
-        let mut command = command(folder, &arguments);
-        command.envs(variables.iter().copied());
+        let mut command = command(&arguments);
         let output = |name| File::create(folder.join(name)).expect("a file");
         command.stdout(output("serve.out")).stderr(output("serve.log"));
         let leftovers = folder.join("serve.out");

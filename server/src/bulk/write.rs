@@ -25,6 +25,8 @@ use crate::store::fold::FoldError;
 const QUEUE_MAX: usize = 8_192;
 /// How long a chunk should hold its partition's lock. Live writes wait for it, and a lane gives up after 1.5 s.
 const CHUNK_TIME: Duration = Duration::from_millis(250);
+/// Rows after which SQLite's log is emptied: some hundred MiB. The server's own commits have a batch each, not a row.
+const LOG_ROWS_MAX: u64 = 50_000;
 /// Failures in a row after which the load stops; each has taken some seconds of attempts already.
 pub(super) const FAILURES_MAX: u32 = 4;
 /// Folds that another transaction may be in the way of, in a row.
@@ -85,6 +87,7 @@ pub(super) fn open(store: &Store, import_id: Option<&str>, chunks: Chunks) -> (F
             chunks,
             size: chunks.least,
             written: Written::default(),
+            logged: 0,
         };
         (sender, writer)
     };
@@ -130,6 +133,8 @@ struct Writer {
     chunks: Chunks,
     size: usize,
     written: Written,
+    /// Rows since the log was last emptied.
+    logged: u64,
 }
 
 impl Writer {
@@ -140,6 +145,11 @@ impl Writer {
                 Ok(count) => {
                     failures = 0;
                     progress.add(count);
+                    self.logged += count;
+                    if self.logged >= LOG_ROWS_MAX {
+                        self.store.empty_log().await?;
+                        self.logged = 0;
+                    }
                 }
                 Err(BulkError::Stopped { source, .. }) if failures + 1 < FAILURES_MAX => {
                     failures += 1;

@@ -233,6 +233,9 @@ async fn rest_if_due(rested: &Mutex<Instant>) {
 }
 
 /// One connection writes, so that nobody meets SQLITE_BUSY; readers see the last commit through the WAL.
+///
+/// Where the disk is full or fails, SQLite ends a transaction by itself. The driver then still counts it as open, and would
+/// make a savepoint of the next one, whose commit keeps nothing: such a connection is not used again.
 async fn sqlite_pools(settings: &StoreSettings) -> Result<[DatabaseConnection; 4], sea_orm::DbErr> {
     let mut writer = options(&settings.url(), 1);
     writer.map_sqlx_sqlite_opts(|file| {
@@ -242,9 +245,14 @@ async fn sqlite_pools(settings: &StoreSettings) -> Result<[DatabaseConnection; 4
     writer.map_sqlx_sqlite_pool_opts(move |pool| {
         let rested = Arc::clone(&rested);
         pool.after_connect(|writer, _| Box::pin(async { writer.execute(SQLITE_WRITE_TRY).await.map(drop) }))
-            .after_release(move |_, _| {
+            .after_release(move |writer, _| {
                 let rested = Arc::clone(&rested);
                 Box::pin(async move {
+                    // Comes after a rollback that is under way.
+                    writer.ping().await?;
+                    if writer.is_in_transaction() {
+                        return Ok(false);
+                    }
                     rest_if_due(&rested).await;
                     Ok(true)
                 })

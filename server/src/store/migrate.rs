@@ -26,6 +26,10 @@ impl Store {
 
     /// Applies what is missing. `partitions` counts only when the schema is new: it is fixed from then on.
     pub async fn migrate(&mut self, partitions: usize) -> Result<Migrated> {
+        // Most times there is nothing to do, and nobody to wait for.
+        if self.partitions > 0 && !self.is_behind().await? {
+            return Ok(Migrated { applied: 0, partitions: self.partitions });
+        }
         let applied = match self.backend {
             Backend::Postgres => self.migrate_under_lock(partitions).await,
             Backend::Sqlite => self.migrate_at_once(partitions).await,
