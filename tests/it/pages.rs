@@ -24,6 +24,7 @@ pub(crate) fn tests() -> Vec<Test> {
         plain!(a_file_that_the_caller_has_is_not_sent_again),
         plain!(a_head_has_the_headers_of_a_get),
         plain!(only_what_was_built_for_it_is_served),
+        plain!(a_person_with_a_wrong_link_is_told),
         plain!(without_the_demo_there_is_a_small_page),
         plain!(graphiql_is_a_setting),
     ];
@@ -248,7 +249,6 @@ fn only_what_was_built_for_it_is_served() {
         "/assets/x%00.js",
         "/index.html",
         "/graphiql.html",
-        "/graphiql/",
         "/favicon.ico",
         &packed,
     ];
@@ -266,6 +266,18 @@ fn only_what_was_built_for_it_is_served() {
     for path in ["/", "/graphiql", &script, "/assets/no-such-file.js"] {
         refused("POST", path, 405);
     }
+}
+
+fn a_person_with_a_wrong_link_is_told() {
+    let site = Site::start(&["--demo"], &[]);
+    let answer = site.get("/no/such/page", &[("accept", "text/html,application/xhtml+xml,*/*;q=0.8")]);
+    assert_eq!((answer.status, answer.header("content-type")), (404, "text/html; charset=utf-8"));
+    assert!(answer.header("content-security-policy").starts_with("default-src 'none'"));
+    let html = answer.text();
+    assert!(html.contains("no such page") && references(&html).contains(&"/".to_owned()), "{html}");
+    assert_eq!(site.get("/no/such/page", &[("accept", "*/*")]).text(), "");
+    let answer = site.get("/graphiql/", &[]);
+    assert_eq!((answer.status, answer.header("location")), (308, "/graphiql"));
 }
 
 fn without_the_demo_there_is_a_small_page() {

@@ -8,13 +8,13 @@ mod negotiate;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use axum::{Router, middleware};
 use rust_embed::{EmbeddedFile, RustEmbed};
 
 use front::{Front, Missing};
-use negotiate::{has_tag, takes_gzip};
+use negotiate::{has_tag, takes_gzip, takes_html};
 
 /// The demo page: its own scripts and styles, and calls to this server. `'self'` covers its WebSocket.
 const DEMO_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -67,8 +67,9 @@ impl Site {
         Router::new()
             .route("/", get(front))
             .route("/graphiql", get(graphiql))
+            .route("/graphiql/", get(|| async { Redirect::permanent("/graphiql") }))
             .route("/assets/{*path}", get(asset))
-            .fallback(|| async { StatusCode::NOT_FOUND })
+            .fallback(nothing)
             .layer(middleware::map_response(refusal))
             .with_state(self)
     }
@@ -148,6 +149,15 @@ async fn graphiql(State(site): State<Site>, headers: HeaderMap) -> Response {
 
 async fn asset(State(site): State<Site>, Path(path): Path<String>, headers: HeaderMap) -> Response {
     site.asset(&path, &headers)
+}
+
+/// A person who follows a wrong link is told where they are, with a page.
+async fn nothing(State(site): State<Site>, headers: HeaderMap) -> Response {
+    if takes_html(&headers) {
+        site.small_page(StatusCode::NOT_FOUND, Some(Missing::Page))
+    } else {
+        StatusCode::NOT_FOUND.into_response()
+    }
 }
 
 /// Whatever is no page and no file, such as a path or a method that does not exist.

@@ -15,6 +15,8 @@ pub(super) enum Missing {
     Pages,
     /// The settings leave GraphiQL out.
     Graphiql,
+    /// Nothing is at this address.
+    Page,
 }
 
 impl Front {
@@ -22,6 +24,7 @@ impl Front {
         let missing = match self.missing {
             Some(Missing::Pages) => WITHOUT_PAGES,
             Some(Missing::Graphiql) => WITHOUT_GRAPHIQL,
+            Some(Missing::Page) => NO_SUCH_PAGE,
             None => "",
         };
         let graphiql = if self.graphiql { GRAPHIQL } else { "" };
@@ -49,6 +52,8 @@ const WITHOUT_PAGES: &str = "<p>The demo page and GraphiQL are not in this binar
 const WITHOUT_GRAPHIQL: &str = "<p>GraphiQL is switched off here. A server has it with <code>--demo</code> or \
     <code>LIKEWISE_GRAPHIQL=true</code>, and never with <code>LIKEWISE_INTROSPECTION=false</code>: it reads the schema by \
     introspection.</p>\n";
+
+const NO_SUCH_PAGE: &str = "<p>There is no such page. The <a href=\"/\">front page</a> is.</p>\n";
 
 const GRAPHIQL: &str = "<li><a href=\"/graphiql\">/graphiql</a>: GraphiQL, to write and run queries\n";
 

@@ -15,6 +15,11 @@ pub(super) fn has_tag(headers: &HeaderMap, tag: &str) -> bool {
     words(headers, header::IF_NONE_MATCH).any(|word| word == "*" || word.strip_prefix("W/").unwrap_or(word) == tag)
 }
 
+/// Whether the caller asks for HTML by its name, as a browser does that shows a page.
+pub(super) fn takes_html(headers: &HeaderMap) -> bool {
+    words(headers, header::ACCEPT).map(coding).any(|(name, welcome)| welcome && name.eq_ignore_ascii_case("text/html"))
+}
+
 /// `gzip;q=0.5`: a coding, and whether its weight is above zero.
 fn coding(text: &str) -> (&str, bool) {
     let (name, parameters) = text.split_once(';').unwrap_or((text, ""));
@@ -51,6 +56,16 @@ mod tests {
         assert!(!takes(&["gzip;q=0"]));
         assert!(!takes(&["gzip;Q=0.000, *"]));
         assert!(!takes(&["*;q=0"]));
+    }
+
+    #[test]
+    fn html_is_for_whoever_asks_for_it() {
+        let takes = |values: &[&str]| takes_html(&headers(&header::ACCEPT, values));
+        assert!(takes(&["text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"]));
+        assert!(takes(&["application/json", "Text/HTML;q=0.1"]));
+        assert!(!takes(&["text/html;q=0"]));
+        assert!(!takes(&["*/*"]));
+        assert!(!takes(&[]));
     }
 
     #[test]
