@@ -20,7 +20,7 @@ export interface ViewerOptions {
   /** Null for somebody who is not signed in. */
   readonly user: string | null;
   /** Called when somebody taps a heart who is not signed in. */
-  readonly askToSignIn?: () => void;
+  readonly askToSignIn?: (itemId: string) => void;
 }
 
 /** Items and users are kept once, by type and id; everything else belongs to what it stands in. */

@@ -42,8 +42,8 @@ export interface Push {
 export interface LikesOptions {
   /** Whether there is a viewer. */
   readonly signedIn: boolean;
-  /** Called when somebody taps who is not signed in. */
-  readonly askToSignIn?: () => void;
+  /** Called when somebody taps who is not signed in; `like` is for the item once they are. */
+  readonly askToSignIn?: (itemId: string) => void;
 }
 
 interface Entry {
@@ -140,15 +140,16 @@ export class Likes {
   /** The viewer taps the heart: wants what is not shown. */
   tap(itemId: string): void {
     if (!this.options.signedIn) {
-      this.options.askToSignIn?.();
+      this.options.askToSignIn?.(itemId);
       return;
     }
     const entry = this.entry(itemId);
-    if (entry.shown.phase === 'loading') return;
-    entry.wish = newWish(!entry.shown.liked);
-    entry.failed = null;
-    this.show(entry);
-    void this.carryOut(itemId, entry);
+    if (entry.shown.phase !== 'loading') this.want(itemId, entry, !entry.shown.liked);
+  }
+
+  /** The viewer wants to like an item whose heart they may not have seen yet: what they tapped before they signed in. */
+  like(itemId: string): void {
+    this.want(itemId, this.entry(itemId), true);
   }
 
   dismissProblem(itemId: string): void {
@@ -196,6 +197,13 @@ export class Likes {
     return this.client;
   }
 
+  private want(itemId: string, entry: Entry, liked: boolean): void {
+    entry.wish = newWish(liked);
+    entry.failed = null;
+    this.show(entry);
+    void this.carryOut(itemId, entry);
+  }
+
   /** Sends wishes, one after the other, until the server has the last one. */
   private async carryOut(itemId: string, entry: Entry): Promise<void> {
     if (entry.calling) return;
@@ -236,7 +244,7 @@ export class Likes {
     if (last === wish || outcome.is === 'given-up') {
       entry.wish = null;
       if (outcome.is !== 'answered') {
-        const problem = problemText(last, outcome.is === 'given-up' ? 'NETWORK' : outcome.code);
+        const problem = problemText(last, outcome);
         entry.failed = { liked: last.liked, problem, until: performance.now() + LATE_MS, told: false };
       }
     }
@@ -315,9 +323,11 @@ function problemOf(entry: Entry): string | null {
   return null;
 }
 
-function problemText(wish: Wish, code: string): string {
+function problemText(wish: Wish, outcome: Outcome): string {
   const what = wish.liked ? 'Your like' : 'Taking your like back';
-  switch (code) {
+  // It may have arrived all the same.
+  if (outcome.is !== 'refused') return `${what} could not be confirmed. Please try again.`;
+  switch (outcome.code) {
     case 'ITEM_CLOSED':
       return 'This takes no new likes.';
     case 'ITEM_NOT_FOUND':
@@ -325,8 +335,6 @@ function problemText(wish: Wish, code: string): string {
     case 'UNAUTHENTICATED':
     case 'FORBIDDEN':
       return `${what} was not accepted. Please sign in again.`;
-    case 'NETWORK':
-      return `${what} could not be sent. Please try again.`;
     default:
       return `${what} was not accepted.`;
   }

@@ -44,7 +44,7 @@ describe.concurrent('a like that finally fails is undone with a message', () => 
       await item.tap();
       await expect.poll(() => item.shown(), within('tap')).toEqual({ liked: true, count: before.count + 1 });
       await expect.poll(() => item.shown(), within('givingUp')).toEqual({ liked: false, count: before.count });
-      await item.root.getByText(/could not be sent/).waitFor();
+      await item.root.getByText(/could not be confirmed/).waitFor();
 
       const tries = answers.keys.length;
       expect(tries).toBeGreaterThan(1);
@@ -58,7 +58,7 @@ describe.concurrent('a like that finally fails is undone with a message', () => 
       expect(answers.keys.length).toBe(tries + 1);
       expect(new Set(answers.keys).size).toBe(2);
       expect(await item.shown()).toEqual({ liked: true, count: before.count + 1 });
-      await item.root.getByText(/could not be sent/).waitFor({ state: 'hidden' });
+      await item.root.getByText(/could not be confirmed/).waitFor({ state: 'hidden' });
     });
   }
 
@@ -131,7 +131,7 @@ describe('a retry', () => {
     await expect.poll(() => item.heart.getAttribute('data-phase'), within('givingUp')).toBe('settled');
     await drawn(item);
     expect(await changes(item)).toEqual([`♡${before.count}`, `♥${before.count + 1}`]);
-    expect(await item.root.getByText(/could not be sent/).count()).toBe(0);
+    expect(await item.root.getByText(/could not be confirmed/).count()).toBe(0);
     expect(await ana.item('game:morris')).toEqual({
       liked: true,
       count: before.count + 1,

@@ -23,6 +23,7 @@ test('taps made offline wait, and only the last wish is sent', async ({ open, pe
     await item.tap();
     const count = before.count + Number(liked);
     await expect.poll(() => item.shown(), within('tap')).toEqual({ liked, count });
+    await drawn(item, 1);
   }
   expect(answers.calls).toEqual([]);
 
@@ -118,7 +119,10 @@ test('counts that moved meanwhile are right when the network is back', async ({ 
   await expect.poll(() => item.shown(), within('push')).toEqual({ liked: false, count: before.count + 2 });
 });
 
-test('an item that is opened offline lacks its plot and nothing else', async ({ open, person }) => {
+test('an item that is opened offline lacks its plot and likers, which come by themselves when the network is back', async ({
+  open,
+  person,
+}) => {
   const ana = person('ana');
   const before = await ana.unlike('photo:heron');
   const visit = await open();
@@ -126,10 +130,27 @@ test('an item that is opened offline lacks its plot and nothing else', async ({ 
   await visit.pane().item('photo:heron').settled();
   await visit.context.setOffline(true);
   await visit.pane().root.getByRole('link', { name: 'Heron, unimpressed' }).click();
-  await visit.pane().root.getByText('The plot could not be loaded').waitFor();
+  const { root } = visit.pane();
+  await root.getByText('The plot could not be loaded').waitFor();
+  await root.getByText('This could not be loaded: The server cannot be reached.').waitFor();
   const item = visit.pane().item('photo:heron');
   await item.tap();
   await expect.poll(() => item.shown(), within('tap')).toEqual({ liked: true, count: before.count + 1 });
   await visit.context.setOffline(false);
   await expect.poll(() => ana.item('photo:heron'), within('push')).toMatchObject({ liked: true });
+  await root.locator('.plot-count canvas').waitFor();
+  await root.getByRole('listitem').filter({ hasText: 'You' }).waitFor();
+});
+
+test('a burst ends where the server cannot be reached, and says so', async ({ open, person }) => {
+  await person('ana').unlike('photo:heron');
+  const visit = await open({ path: '/#/ana/item/photo:heron' });
+  visit.expectConsole(failedRequest);
+  await visit.pane().item('photo:heron').settled();
+  await visit.context.setOffline(true);
+  await visit.pane().root.getByRole('button', { name: 'Send a burst' }).click();
+  await visit
+    .pane()
+    .root.getByText(/^0 likes in [\d.]+ s, then the server could not be reached$/)
+    .waitFor();
 });

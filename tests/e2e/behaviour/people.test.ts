@@ -37,22 +37,41 @@ test('a refresh keeps viewers, panes and places', async ({ open }) => {
 });
 
 describe('signed out', () => {
-  test('a tap asks who one is, and moves nothing', async ({ open, person }) => {
-    const before = await person('dan').unlike('game:go');
+  test('a tap asks who one is, and then is theirs', async ({ open, person }) => {
+    const { count } = await person('dan').unlike('game:go');
     const visit = await open({ path: '/#/signed-out' });
     const item = visit.pane().item('game:go');
-    expect(await item.settled()).toEqual({ liked: false, count: before.count });
+    expect(await item.settled()).toEqual({ liked: false, count });
     await item.tap();
-    const dialog = visit.page.getByRole('dialog', { name: /sign in/i });
+    const dialog = visit.page.getByRole('dialog', { name: 'Sign in to like Go' });
     await dialog.waitFor();
-    expect(await item.shown()).toEqual({ liked: false, count: before.count });
+    expect(await item.shown()).toEqual({ liked: false, count });
 
     await dialog.getByRole('button', { name: 'Dan' }).click();
     await dialog.waitFor({ state: 'hidden' });
     const his = visit.pane('Dan').item('game:go');
-    expect(await his.settled()).toEqual({ liked: false, count: before.count });
-    await his.tap();
+    await expect.poll(() => his.shown(), within('push')).toEqual({ liked: true, count: count + 1 });
     await expect.poll(() => person('dan').item('game:go'), within('push')).toMatchObject({ liked: true });
+  });
+
+  test('a tap is nobody’s where nobody signs in, and changes nothing where they like it already', async ({
+    open,
+    person,
+  }) => {
+    await person('dan').unlike('game:go');
+    const { count } = await person('eva').like('game:go');
+    const visit = await open({ path: '/#/signed-out' });
+    await visit.pane().item('game:go').tap();
+    const dialog = visit.page.getByRole('dialog', { name: 'Sign in to like Go' });
+    await dialog.getByRole('button', { name: 'Not now' }).click();
+    await visit.pane().viewAs('Dan');
+    expect(await visit.pane('Dan').item('game:go').settled()).toEqual({ liked: false, count });
+    await visit.pane('Dan').viewAs('Signed out');
+    await visit.pane().item('game:go').tap();
+    await dialog.getByRole('button', { name: 'Eva' }).click();
+    await expect
+      .poll(() => visit.pane('Eva').item('game:go').settled(), within('push'))
+      .toEqual({ liked: true, count });
   });
 
   test('the number moves live all the same', async ({ open, person }) => {

@@ -63,6 +63,7 @@ describe('quick taps', () => {
     await watchFrames(item);
     await item.tap();
     await expect.poll(() => item.shown(), within('tap')).toEqual({ liked: true, count: before.count + 1 });
+    await drawn(item, 1);
     await item.tap();
     await expect.poll(() => item.shown(), within('tap')).toEqual({ liked: false, count: before.count });
     expect(answers.operations).toEqual(['Like']);

@@ -5,7 +5,7 @@ import { crowdLikes } from '../support/crowd';
 import { within } from '../support/deadlines';
 import type { ItemView } from '../support/demo';
 import { test } from '../support/fixtures';
-import { recording, steps, watchFrames } from '../support/frames';
+import { drawn, recording, steps, watchFrames } from '../support/frames';
 import type { Frame, Recording, Told } from '../support/recorder';
 
 const itemId = 'photo:dunes';
@@ -54,11 +54,12 @@ test('through a burst of likes the number never falls, and own taps move it by o
   expect(recorded.taps.length).toBe(taps);
 });
 
-/** Taps, and waits for the heart to follow, so that each flip falls into a frame of its own. */
+/** Taps, and waits for the heart to follow and to be drawn, so that each flip falls into a frame of its own. */
 async function tapOnce(page: Page, item: ItemView, heart: { x: number; y: number }): Promise<void> {
   const { liked } = await item.shown();
   await page.mouse.click(heart.x, heart.y);
   await expect.poll(async () => (await item.shown()).liked, within('tap')).toBe(!liked);
+  await drawn(item, 1);
 }
 
 async function middle(item: ItemView): Promise<{ x: number; y: number }> {

@@ -1,9 +1,9 @@
 import type { ItemView } from './demo';
 import type { Frame, Recording } from './recorder';
 
-/** From now on the page writes down what it shows of the item in each frame, and each tap on its heart. */
-export function watchFrames(item: ItemView): Promise<void> {
-  return item.root.evaluate((article) => {
+/** From now on the page writes down what it shows of the item in each frame, and each tap on its heart. Ends with the first. */
+export async function watchFrames(item: ItemView): Promise<void> {
+  await item.root.evaluate((article) => {
     const { recording } = window;
     recording.frames = [];
     recording.taps = [];
@@ -26,6 +26,7 @@ export function watchFrames(item: ItemView): Promise<void> {
     };
     requestAnimationFrame(sample);
   });
+  await drawn(item, 1);
 }
 
 export function recording(item: ItemView): Promise<Recording> {

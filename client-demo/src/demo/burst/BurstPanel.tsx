@@ -19,7 +19,19 @@ export function BurstPanel({ itemId }: { itemId: string }) {
     <section className="burst panel">
       <div>
         <h3>A rush of likes</h3>
-        <p className="muted">{LIKES} people who do not exist like this, as fast as they can. Keep tapping meanwhile.</p>
+        {sending ? (
+          <label className="burst-progress">
+            <progress max={LIKES} value={burst.done + burst.failed} />
+            <span>
+              {own ? '' : `${itemOf(burst.itemId).title}: `}
+              {grouped(burst.done + burst.failed)} of {LIKES}
+            </span>
+          </label>
+        ) : (
+          <p className={own ? 'burst-summary' : 'muted'}>
+            {own ? summary(own) : `${LIKES} people who do not exist like this, as fast as they can. Keep tapping.`}
+          </p>
+        )}
       </div>
       {sending ? (
         <button type="button" className="button" onClick={cancelBurst}>
@@ -30,22 +42,13 @@ export function BurstPanel({ itemId }: { itemId: string }) {
           Send a burst
         </button>
       )}
-      {sending && (
-        <label className="burst-progress">
-          <progress max={LIKES} value={burst.done + burst.failed} />
-          <span>
-            {own ? '' : `${itemOf(burst.itemId).title}: `}
-            {grouped(burst.done + burst.failed)} of {LIKES}
-          </span>
-        </label>
-      )}
-      {own && !sending && <p className="burst-summary">{summary(own)}</p>}
     </section>
   );
 }
 
-function summary({ done, failed, reason, millis, cancelled }: BurstState): string {
+function summary({ done, failed, reason, broken, millis, cancelled }: BurstState): string {
   const likes = `${grouped(done)} ${done === 1 ? 'like' : 'likes'} in ${((millis ?? 0) / 1000).toFixed(1)} s`;
+  const end = cancelled ? ', then cancelled' : broken ? ', then the server could not be reached' : '';
   const failures = failed > 0 ? `, ${grouped(failed)} failed: ${reason}` : '';
-  return `${likes}${cancelled ? ', then cancelled' : ''}${failures}`;
+  return `${likes}${end}${failures}`;
 }

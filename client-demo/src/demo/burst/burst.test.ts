@@ -37,7 +37,12 @@ const common = { itemId: 'post:1', run: 'r', signal, onProgress: () => {} };
 
 it('likes once as each of as many users, with their tokens', async () => {
   const { calls, fetch, mostOpen } = server();
-  expect(await sendBurst({ ...common, likes: 30, fetch })).toEqual({ done: 30, failed: 0, reason: null });
+  expect(await sendBurst({ ...common, likes: 30, fetch })).toEqual({
+    done: 30,
+    failed: 0,
+    reason: null,
+    broken: false,
+  });
 
   const likes = calls.filter((call) => call.path === '/graphql');
   const users = likes.map((call) => call.body.variables?.key);
@@ -56,7 +61,7 @@ it('counts what failed, and says why the first did', async () => {
   });
   const progress: BurstResult[] = [];
   const result = await sendBurst({ ...common, likes: 10, fetch, onProgress: (now) => progress.push(now) });
-  expect(result).toEqual({ done: 8, failed: 2, reason: '/graphql answered 503' });
+  expect(result).toEqual({ done: 8, failed: 2, reason: '/graphql answered 503', broken: false });
   expect(progress.map(({ done, failed }) => done + failed)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
 });
 
@@ -71,6 +76,18 @@ it('stops when it is cancelled, and counts what was answered and nothing that wa
     if (done === 5) cancel.abort();
   };
   const result = await sendBurst({ ...common, likes: 300, fetch, signal: cancel.signal, onProgress });
-  expect(result).toEqual({ done: answered, failed: 0, reason: null });
+  expect(result).toEqual({ done: answered, failed: 0, reason: null, broken: false });
   expect(calls.length).toBeLessThan(30);
+});
+
+it('ends when the server can no longer be reached', async () => {
+  let answered = 0;
+  const { calls, fetch } = server(() => {
+    if (answered === 20) throw new TypeError('Failed to fetch');
+    answered += 1;
+    return Response.json({ data: {} });
+  });
+  const result = await sendBurst({ ...common, likes: 300, fetch });
+  expect(result).toEqual({ done: 20, failed: 0, reason: null, broken: true });
+  expect(calls.length).toBeLessThan(60);
 });

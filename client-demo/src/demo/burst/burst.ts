@@ -6,8 +6,10 @@ const lanes = 4;
 export interface BurstResult {
   readonly done: number;
   readonly failed: number;
-  /** Why the first one failed. */
+  /** Why the first one failed, in the server's words. */
   readonly reason: string | null;
+  /** The server could not be reached, and the rest was not sent. */
+  readonly broken: boolean;
 }
 
 export interface BurstOptions {
@@ -24,22 +26,25 @@ const mutation = `mutation Burst($itemId: ID!, $key: String!) {
   like(input: { itemId: $itemId, idempotencyKey: $key }) { changed }
 }`;
 
-/** Settles when every like was answered, or, once the signal is given, when those under way were. */
+/** Settles when every like was answered, or, once the signal is given or the server is away, when those under way were. */
 export async function sendBurst(options: BurstOptions): Promise<BurstResult> {
   const { likes, signal, onProgress } = options;
   let next = 0;
-  let result: BurstResult = { done: 0, failed: 0, reason: null };
+  let result: BurstResult = { done: 0, failed: 0, reason: null, broken: false };
 
   async function lane(): Promise<void> {
-    while (next < likes && !signal.aborted) {
+    while (next < likes && !signal.aborted && !result.broken) {
       next += 1;
-      const reason = await likeAs(`guest:${options.run}-${next}`, options);
-      if (signal.aborted && reason !== null) return; // cancelled on its way: neither a like nor a failure
-      result = {
-        done: result.done + (reason === null ? 1 : 0),
-        failed: result.failed + (reason === null ? 0 : 1),
-        reason: result.reason ?? reason,
-      };
+      const outcome = await likeAs(`guest:${options.run}-${next}`, options);
+      if (outcome === 'cut off') {
+        // Cancelled on its way, neither a like nor a failure; or the network is away.
+        if (!signal.aborted) result = { ...result, broken: true };
+        return;
+      }
+      const { done, failed, reason } = result;
+      result = outcome.liked
+        ? { ...result, done: done + 1 }
+        : { ...result, failed: failed + 1, reason: reason ?? outcome.reason };
       onProgress(result);
     }
   }
@@ -47,28 +52,27 @@ export async function sendBurst(options: BurstOptions): Promise<BurstResult> {
   return result;
 }
 
-/** Null, or why there is no like. */
-async function likeAs(user: string, options: BurstOptions): Promise<string | null> {
-  const post = poster(options);
+type Outcome = { readonly liked: true } | { readonly liked: false; readonly reason: string } | 'cut off';
+
+async function likeAs(user: string, { itemId, signal, fetch = globalThis.fetch }: BurstOptions): Promise<Outcome> {
+  const post = async (path: string, body: unknown, token?: string): Promise<Answer> => {
+    const headers = { 'content-type': 'application/json', ...(token ? { authorization: `Bearer ${token}` } : {}) };
+    const response = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body), signal });
+    if (!response.ok) throw new Refusal(`${path} answered ${response.status}`);
+    return response.json();
+  };
   try {
     const { token } = await post('/dev/token', { user });
-    const answer = await post('/graphql', { query: mutation, variables: { itemId: options.itemId, key: user } }, token);
-    return answer.errors?.[0]?.message ?? null;
+    const { errors } = await post('/graphql', { query: mutation, variables: { itemId, key: user } }, token);
+    return errors?.[0] ? { liked: false, reason: errors[0].message } : { liked: true };
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return error instanceof Refusal ? { liked: false, reason: error.message } : 'cut off';
   }
 }
+
+class Refusal extends Error {}
 
 interface Answer {
   readonly token?: string;
   readonly errors?: readonly { readonly message: string }[];
-}
-
-function poster({ signal, fetch = globalThis.fetch }: BurstOptions) {
-  return async (path: string, body: unknown, token?: string): Promise<Answer> => {
-    const headers = { 'content-type': 'application/json', ...(token ? { authorization: `Bearer ${token}` } : {}) };
-    const response = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body), signal });
-    if (!response.ok) throw new Error(`${path} answered ${response.status}`);
-    return response.json();
-  };
 }

@@ -27,7 +27,7 @@ export async function startBurst(itemId: string): Promise<BurstState | null> {
   const { signal } = cancel;
   const started = performance.now();
   const run = Math.random().toString(36).slice(2, 10);
-  show({ itemId, done: 0, failed: 0, reason: null, millis: null, cancelled: false });
+  show({ itemId, done: 0, failed: 0, reason: null, broken: false, millis: null, cancelled: false });
   const result = await sendBurst({
     itemId,
     likes: LIKES,

@@ -1,5 +1,3 @@
-import { lazy, Suspense } from 'react';
-
 import { LikeButton } from '../../like/LikeButton';
 import { Art } from '../art/Art';
 import { BurstPanel } from '../burst/BurstPanel';
@@ -11,9 +9,7 @@ import { Likers } from '../list/Likers';
 import { usePane } from '../pane/PaneContext';
 import { feed } from '../route';
 import { CountedUpTo } from './CountedUpTo';
-
-/** Offline, or from a server of another version, it may not come; all else does without it. */
-const LivePlot = lazy(() => import('./LivePlot').catch(() => ({ default: NoPlot })));
+import { Plots } from './Plots';
 
 /** One item, and all that happens to its likes. */
 export function ItemPage({ id }: { id: string }) {
@@ -69,17 +65,9 @@ function Item({ id }: { id: string }) {
           </div>
         </div>
       </article>
-      <section className="panel" aria-label="Live">
-        <Suspense fallback={<div className="plots" />}>
-          <LivePlot itemId={id} />
-        </Suspense>
-      </section>
       <BurstPanel itemId={id} />
+      <Plots itemId={id} />
       <Likers itemId={id} />
     </>
   );
-}
-
-function NoPlot() {
-  return <p className="empty">The plot could not be loaded. Reload the page to see it.</p>;
 }

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'react';
 import 'uplot/dist/uPlot.min.css';
 
 import { drawCount, drawRate, type Plot } from './charts';
+import { PlotFrames } from './PlotFrames';
 import { countLine, inWords, pushRate } from './samples';
 import { useSamples } from './useSamples';
 
@@ -11,7 +12,7 @@ const FRAME_MS = 200;
 const WORDS_MS = 5000;
 
 /** The count of an item and its pushes per second, as they come. */
-export default function LivePlot({ itemId }: { itemId: string }) {
+export function LivePlot({ itemId }: { itemId: string }) {
   const samples = useSamples(itemId);
   const count = useRef<HTMLDivElement>(null);
   const rate = useRef<HTMLDivElement>(null);
@@ -37,18 +38,7 @@ export default function LivePlot({ itemId }: { itemId: string }) {
     };
   }, [samples]);
 
-  return (
-    <div className="plots">
-      <figure>
-        <figcaption aria-hidden="true">Likes, last minute</figcaption>
-        <div className="plot plot-count" role="img" aria-label={`Likes over the last minute. ${words}`} ref={count} />
-      </figure>
-      <figure>
-        <figcaption aria-hidden="true">Pushes per second</figcaption>
-        <div className="plot plot-rate" role="img" aria-label="Pushes per second over the last minute." ref={rate} />
-      </figure>
-    </div>
-  );
+  return <PlotFrames words={words} count={count} rate={rate} />;
 }
 
 /** Draws now and again, but not in a hidden tab. */

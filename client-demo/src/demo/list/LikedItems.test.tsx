@@ -16,6 +16,8 @@ beforeEach(() => {
       disconnect() {}
     },
   );
+  // jsdom has no layout to scroll in.
+  Element.prototype.scrollIntoView = () => {};
   server = fakeServer();
   render(
     <FakePane server={server}>

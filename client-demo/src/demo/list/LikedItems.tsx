@@ -1,4 +1,4 @@
-import { useCallback } from 'react';
+import { useCallback, useRef } from 'react';
 import { useClient } from 'urql';
 
 import { MyLikedItemsDocument } from '../../graphql/generated';
@@ -7,6 +7,7 @@ import { Card } from '../feed/Card';
 import { usePane } from '../pane/PaneContext';
 import { ListEnd } from './ListEnd';
 import { problemOf } from './problem';
+import { toTop } from './toTop';
 import { useEndless } from './useEndless';
 import { useNewestLiked } from './useNewestLiked';
 
@@ -21,7 +22,7 @@ export function LikedItems() {
       <h2 tabIndex={-1}>My likes</h2>
       <p className="empty">
         Nobody is signed in.{' '}
-        <button type="button" className="link" onClick={askToSignIn}>
+        <button type="button" className="link" onClick={() => askToSignIn()}>
           Choose a person
         </button>
       </p>
@@ -44,13 +45,21 @@ function LikedCards() {
   );
   const list = useEndless(load);
   const newest = useNewestLiked();
-  const lacksNewest = newest !== null && !list.rows.some(({ item }) => item.id === newest);
+  const isRead = list.phase !== 'loading' && list.phase !== 'failed';
+  const lacksNewest = isRead && newest !== null && !list.rows.some(({ item }) => item.id === newest);
+  const top = useRef<HTMLHeadingElement>(null);
+  const showNewest = () => {
+    toTop(top.current);
+    void list.restart();
+  };
   return (
     <div className="view">
       <div className="panel-head">
-        <h2 tabIndex={-1}>My likes</h2>
-        {lacksNewest && list.phase !== 'loading' && (
-          <button type="button" className="button quiet" onClick={() => void list.restart()}>
+        <h2 tabIndex={-1} ref={top}>
+          My likes
+        </h2>
+        {lacksNewest && (
+          <button type="button" className="button quiet" onClick={showNewest}>
             Show the newest
           </button>
         )}

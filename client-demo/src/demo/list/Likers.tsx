@@ -1,4 +1,4 @@
-import { useCallback, useState } from 'react';
+import { useCallback, useRef, useState } from 'react';
 import { useClient } from 'urql';
 
 import { LikersDocument } from '../../graphql/generated';
@@ -10,6 +10,7 @@ import { usePane } from '../pane/PaneContext';
 import { ago } from './ago';
 import { ListEnd } from './ListEnd';
 import { problemOf, Refusal } from './problem';
+import { toTop } from './toTop';
 import { useEndless } from './useEndless';
 
 const PAGE = 20;
@@ -36,13 +37,21 @@ export function Likers({ itemId }: { itemId: string }) {
     [client, likes, itemId],
   );
   const list = useEndless(load);
+  const isRead = list.phase !== 'loading' && list.phase !== 'failed';
+  const top = useRef<HTMLHeadingElement>(null);
+  const showNewest = () => {
+    toTop(top.current);
+    void list.restart();
+  };
 
   return (
     <section className="panel likers">
       <div className="panel-head">
-        <h3>Who likes it</h3>
-        {countThen !== null && count !== countThen && list.phase !== 'loading' && (
-          <button type="button" className="button quiet" onClick={() => void list.restart()}>
+        <h3 tabIndex={-1} ref={top}>
+          Who likes it
+        </h3>
+        {countThen !== null && count !== countThen && isRead && (
+          <button type="button" className="button quiet" onClick={showNewest}>
             Show the newest
           </button>
         )}

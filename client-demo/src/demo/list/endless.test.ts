@@ -120,3 +120,35 @@ it('offers it where the server could not be reached, or is busy', async () => {
   expect(problemOf(new CombinedError({ graphQLErrors: [busy] }))).not.toBeInstanceOf(Refusal);
   expect(problemOf(new CombinedError({ networkError: new Error('Failed to fetch') }))).not.toBeInstanceOf(Refusal);
 });
+
+it('tries a page that failed again without showing it, until it comes', async () => {
+  let away = true;
+  const { list, asked } = numbers(4, async (page) => {
+    if (away) throw new Error('the store is away');
+    return page;
+  });
+  await list.restart();
+  const phases: string[] = [];
+  list.subscribe(() => phases.push(list.state().phase));
+  await Promise.all([list.retry(), list.retry()]);
+  away = false;
+  await list.retry();
+  expect(list.state()).toEqual({ rows: [1, 2, 3], phase: 'more', problem: null });
+  await list.retry();
+  expect(asked).toEqual([null, null, null]);
+  expect(phases).toEqual(['failed', 'more']);
+});
+
+it('shows a page once that is tried again and asked for by hand at the same time', async () => {
+  const answers: (() => void)[] = [];
+  const { list, asked } = numbers(4, (page) => {
+    if (asked.length === 1) return Promise.reject(new Error('the store is away'));
+    return new Promise((resolve) => answers.push(() => resolve(page)));
+  });
+  await list.restart();
+  const both = Promise.all([list.retry(), list.more()]);
+  for (const answer of answers) answer();
+  await both;
+  expect(asked).toEqual([null, null, null]);
+  expect(list.state()).toEqual({ rows: [1, 2, 3], phase: 'more', problem: null });
+});

@@ -21,8 +21,9 @@ export class Endless<Row> {
   private shown: EndlessState<Row> = { rows: [], phase: 'loading', problem: null };
   /** Where the page begins that is read next, or again where it failed. */
   private next: string | null = null;
-  /** Grows with each restart, so that a page which was asked for before it is dropped. */
+  /** Grows with each page that is asked for, so that one which was asked for before is dropped. */
   private round = 0;
+  private retrying = false;
   private readonly listeners = new Set<() => void>();
 
   constructor(load: (after: string | null) => Promise<Page<Row>>) {
@@ -38,20 +39,30 @@ export class Endless<Row> {
 
   /** Reads from the top; the rows stay until the new ones are there. */
   readonly restart = (): Promise<void> => {
-    this.round += 1;
+    this.showLoading();
     return this.read(null);
   };
 
   /** The next page, or the one that failed. One at a time. */
   readonly more = async (): Promise<void> => {
     const { phase } = this.shown;
-    if (phase === 'more' || phase === 'failed') await this.read(this.next);
+    if (phase !== 'more' && phase !== 'failed') return;
+    this.showLoading();
+    await this.read(this.next);
+  };
+
+  /** The page that failed once more, unasked: nothing is seen of it unless it comes. */
+  readonly retry = async (): Promise<void> => {
+    if (this.retrying || this.shown.phase !== 'failed') return;
+    this.retrying = true;
+    await this.read(this.next);
+    this.retrying = false;
   };
 
   private async read(after: string | null): Promise<void> {
+    this.round += 1;
     const { round } = this;
     this.next = after;
-    this.show({ ...this.shown, phase: 'loading', problem: null });
     try {
       const page = await this.load(after);
       if (round !== this.round) return;
@@ -63,6 +74,10 @@ export class Endless<Row> {
       const phase = error instanceof Refusal ? 'refused' : 'failed';
       this.show({ ...this.shown, phase, problem: error instanceof Error ? error.message : String(error) });
     }
+  }
+
+  private showLoading(): void {
+    this.show({ ...this.shown, phase: 'loading', problem: null });
   }
 
   private show(state: EndlessState<Row>): void {

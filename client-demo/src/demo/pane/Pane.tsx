@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { Provider } from 'urql';
 
 import { createViewerClient, type ViewerClient } from '../../api/viewerClient';
@@ -8,7 +8,7 @@ import { formatPanes, type PaneRoute, type Panes, type View, withPane } from '..
 import { PaneBar } from './PaneBar';
 import { PaneContext, type PaneScope } from './PaneContext';
 import { PaneView } from './PaneView';
-import { SignInDialog } from './SignInDialog';
+import { type Asking, SignInDialog } from './SignInDialog';
 import { useAges } from './useAges';
 
 interface Props {
@@ -24,9 +24,10 @@ interface Props {
 /** The page as one viewer sees it, with a client of the viewer's own. */
 export function Pane({ panes, index, place, onChange, onClose, announce }: Props) {
   const { viewer, view } = panes[index] ?? panes[0];
-  const [asking, setAsking] = useState(false);
-  const askToSignIn = useCallback(() => setAsking(true), []);
+  const [asking, setAsking] = useState<Asking | null>(null);
+  const askToSignIn = useCallback((itemId?: string) => setAsking({ itemId }), []);
   const own = useOwnClient(viewer, askToSignIn);
+  const likeAs = useLikeOnceSignedIn(own);
   useAges(own?.likes);
 
   const href = useCallback(
@@ -38,8 +39,12 @@ export function Pane({ panes, index, place, onChange, onClose, announce }: Props
     [own, href, askToSignIn, announce],
   );
   const switchTo = (other: string | null) => {
-    setAsking(false);
+    setAsking(null);
     onChange(index, { viewer: other, view });
+  };
+  const signIn = (other: string) => {
+    if (asking?.itemId !== undefined) likeAs(other, asking.itemId);
+    switchTo(other);
   };
 
   return (
@@ -54,9 +59,21 @@ export function Pane({ panes, index, place, onChange, onClose, announce }: Props
           </Provider>
         </PaneContext>
       )}
-      <SignInDialog open={asking} onChoose={switchTo} onClose={() => setAsking(false)} />
+      <SignInDialog asking={asking} onChoose={signIn} onClose={() => setAsking(null)} />
     </section>
   );
+}
+
+/** Keeps what was tapped before somebody signed in until they have. */
+function useLikeOnceSignedIn(own: OwnClient | null): (user: string, itemId: string) => void {
+  const wish = useRef<{ readonly user: string; readonly itemId: string }>(null);
+  useEffect(() => {
+    if (wish.current !== null && own?.user === wish.current.user) own.likes.like(wish.current.itemId);
+    wish.current = null;
+  }, [own]);
+  return useCallback((user, itemId) => {
+    wish.current = { user, itemId };
+  }, []);
 }
 
 interface OwnClient extends ViewerClient {
@@ -67,7 +84,7 @@ interface OwnClient extends ViewerClient {
  * Made after rendering, since it opens a socket that only a clean-up closes. Until a new viewer's is there, the last
  * viewer's stays, with its viewer's name, so that nothing is torn down and the focus stays where it is.
  */
-function useOwnClient(user: string | null, askToSignIn: () => void): OwnClient | null {
+function useOwnClient(user: string | null, askToSignIn: (itemId: string) => void): OwnClient | null {
   const [own, setOwn] = useState<OwnClient | null>(null);
   useEffect(() => {
     const made = createViewerClient({ user, askToSignIn });

@@ -10,7 +10,8 @@ export interface PaneScope {
   readonly connection: Connection;
   /** The address of another view of this pane, the other pane left as it is. */
   href(view: View): string;
-  askToSignIn(): void;
+  /** Asks who is looking; whoever it is then likes the item, if there is one. */
+  askToSignIn(itemId?: string): void;
   /** Tells a screen reader, once whatever it is saying is said. */
   announce(text: string): void;
 }

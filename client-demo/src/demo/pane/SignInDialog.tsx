@@ -1,16 +1,23 @@
 import { useEffect, useId, useRef } from 'react';
 
-import { people } from '../catalogue';
+import { itemOf, people } from '../catalogue';
 import { Face } from './Face';
 
+/** What somebody is asked to sign in for: to like an item, or to see what is theirs. */
+export interface Asking {
+  readonly itemId: string | undefined;
+}
+
 interface Props {
-  open: boolean;
+  /** Null: nobody is asked. */
+  asking: Asking | null;
   onChoose: (viewer: string) => void;
   onClose: () => void;
 }
 
 /** A like is somebody's: asks who. */
-export function SignInDialog({ open, onChoose, onClose }: Props) {
+export function SignInDialog({ asking, onChoose, onClose }: Props) {
+  const open = asking !== null;
   const ref = useRef<HTMLDialogElement>(null);
   const titleId = useId();
 
@@ -22,7 +29,7 @@ export function SignInDialog({ open, onChoose, onClose }: Props) {
 
   return (
     <dialog ref={ref} className="sign-in" aria-labelledby={titleId} onClose={onClose}>
-      <h2 id={titleId}>Sign in to like</h2>
+      <h2 id={titleId}>Sign in{asking?.itemId !== undefined && ` to like ${itemOf(asking.itemId).title}`}</h2>
       <p className="muted">This is a demo: choose who you are.</p>
       <ul>
         {people.map((person) => (
