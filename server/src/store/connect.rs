@@ -167,12 +167,13 @@ fn options(url: &str, connections: u32) -> ConnectOptions {
         .test_before_acquire_if_idle_for(IDLE_UNTESTED)
         .sqlx_logging(false)
         // The pool itself waits without end for what was under way on a connection that comes back. One that a network
-        // left hanging would never be free again, and a few of them are all there are.
+        // left hanging would never be free again, and a few of them are all there are. What is still in a transaction then is
+        // of no use to anybody.
         .map_sqlx_postgres_pool_opts(|pool| {
             pool.after_release(|connection, _| {
                 Box::pin(async move {
                     match timeout(RELEASE_MAX, connection.ping()).await {
-                        Ok(alive) => alive.map(|()| true),
+                        Ok(alive) => alive.map(|()| !connection.is_in_transaction()),
                         Err(_) => Err(sqlx::Error::PoolTimedOut),
                     }
                 })
