@@ -1,5 +1,6 @@
 import { GraphiQL } from 'graphiql';
 
+import { AnswerHint } from './AnswerHint';
 import { examples } from './examples';
 import { createFetcher } from './fetcher';
 import { SystemTheme } from './SystemTheme';
@@ -21,7 +22,7 @@ export function Explorer({ headers }: { headers: string }) {
       defaultTabs={examples(visit)}
       defaultHeaders={headers}
       shouldPersistHeaders={false}
-      defaultEditorToolsVisibility="headers"
+      defaultEditorToolsVisibility="variables"
       plugins={plugins}
     >
       <GraphiQL.Logo>
@@ -30,6 +31,7 @@ export function Explorer({ headers }: { headers: string }) {
         </a>
       </GraphiQL.Logo>
       <SystemTheme />
+      <AnswerHint />
     </GraphiQL>
   );
 }

@@ -7,9 +7,9 @@ export interface Example {
 // Lines have at most 50 characters: what the editor shows in a window of 1,280 pixels.
 
 const feed = `# Some items, as you should see them. The token in
-# the Headers tab below says who you are: with
-# another's, hearts and friends are theirs; with
-# none, you are anonymous.
+# Headers, beside Variables below, says who you
+# are: with another's, hearts and friends are
+# theirs; with none, you are anonymous.
 query Feed {
   items(
     ids: ["photo:sunrise", "post:1", "game:go"]

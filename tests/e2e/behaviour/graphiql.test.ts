@@ -20,6 +20,16 @@ async function text(shown: Locator): Promise<string> {
   return lines.join('\n').replaceAll('\u00a0', ' ');
 }
 
+/** The editor below the operation, where it is the one that is shown. */
+const tool = ({ page }: Visit, name: string) =>
+  page.getByRole('region', { name }).locator('.graphiql-editor').filter({ visible: true });
+
+async function headers(visit: Visit): Promise<string> {
+  await visit.page.getByRole('button', { name: 'Headers' }).click();
+  await tool(visit, 'Headers').locator('.view-line').first().waitFor();
+  return text(tool(visit, 'Headers'));
+}
+
 const ready = async ({ page }: Visit) => {
   await page.getByRole('tab', { name: /Feed/ }).waitFor();
   await page.locator('.graphiql-query-editor .view-line').first().waitFor();
@@ -58,4 +68,21 @@ test('the documentation explorer opens, and knows the schema', async ({ open }) 
   const docs = visit.page.locator('.graphiql-doc-explorer');
   await docs.getByRole('link', { name: 'Subscription' }).click();
   await docs.getByText('itemUpdated').waitFor();
+});
+
+test('the variables of an operation are shown, the headers are a tap away', async ({ open }) => {
+  const visit = await open({ path: '/graphiql' });
+  await ready(visit);
+  await visit.page.getByRole('tab', { name: /^Like/ }).click();
+  await expect.poll(() => text(tool(visit, 'Variables')), within('push')).toContain('"idempotencyKey": "like-');
+  expect(await headers(visit)).toContain('You are ana');
+});
+
+test('an empty answer says how to get one', async ({ open }) => {
+  const visit = await open({ path: '/graphiql' });
+  await ready(visit);
+  const hint = visit.page.getByText('Press ▶ or Ctrl-Enter to run the operation.');
+  await hint.waitFor();
+  await run(visit, /^Feed/);
+  await hint.waitFor({ state: 'hidden' });
 });
