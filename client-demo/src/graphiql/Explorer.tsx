@@ -1,6 +1,7 @@
 import { GraphiQL } from 'graphiql';
 
 import { AnswerHint } from './AnswerHint';
+import { EditorColours, editorTheme } from './EditorColours';
 import { examples } from './examples';
 import { createFetcher } from './fetcher';
 import { SystemTheme } from './SystemTheme';
@@ -23,6 +24,7 @@ export function Explorer({ headers }: { headers: string }) {
       defaultHeaders={headers}
       shouldPersistHeaders={false}
       defaultEditorToolsVisibility="variables"
+      editorTheme={editorTheme}
       plugins={plugins}
     >
       <GraphiQL.Logo>
@@ -31,6 +33,7 @@ export function Explorer({ headers }: { headers: string }) {
         </a>
       </GraphiQL.Logo>
       <SystemTheme />
+      <EditorColours />
       <AnswerHint />
     </GraphiQL>
   );

@@ -2,6 +2,8 @@ import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
 
+import { faint } from '../support/contrast';
+import { within } from '../support/deadlines';
 import { test } from '../support/fixtures';
 import type { Visit } from '../support/visit';
 
@@ -109,6 +111,39 @@ describe('axe-core finds nothing serious on GraphiQL', () => {
       await docs.getByRole('link', { name: 'Query' }).click();
       await docs.getByRole('link', { name: 'items', exact: true }).waitFor();
       expect(await barriers(page, notOurs)).toEqual([]);
+    });
+  }
+});
+
+describe('GraphiQL', () => {
+  const code = '.monaco-editor .view-line span[class*=mtk], .monaco-editor .editorPlaceholder';
+  const lineNumbers = '.monaco-editor .line-numbers:not(.dimmed-line-number)';
+
+  /** How many colours words have in the editor: it paints them some time after they are there. */
+  const colours = (page: Page, editor: string) =>
+    page
+      .locator(`${editor} .view-line span[class*=mtk]`)
+      .evaluateAll((words) => new Set(words.map((word) => getComputedStyle(word).color)).size);
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    test(`can be read, ${colorScheme}`, async ({ open }) => {
+      const { page } = await open({ path: '/graphiql', colorScheme });
+      const editors = ['.graphiql-query-editor', '.graphiql-editor-tool', '.result-window'];
+      const painted = async (names: string[]) => {
+        for (const name of names) await expect.poll(() => colours(page, name), within('push')).toBeGreaterThan(2);
+      };
+      await painted(['.graphiql-query-editor']);
+      await page.locator('.editorPlaceholder').waitFor();
+      expect(await faint(page, `${code}, ${lineNumbers}`)).toEqual([]);
+      for (const tab of [/^Feed/, /^Like/, /^MyLikedItems/]) {
+        await page.getByRole('tab', { name: tab }).click();
+        await page.getByRole('button', { name: /^Execute query/ }).click();
+        await painted(String(tab) === '/^Feed/' ? ['.result-window'] : editors);
+        expect(await faint(page, `${code}, ${lineNumbers}`)).toEqual([]);
+      }
+      await page.getByRole('button', { name: 'Headers' }).click();
+      await painted(['.graphiql-editor-tool .graphiql-editor:not(.hidden)']);
+      expect(await faint(page, code)).toEqual([]);
     });
   }
 });
