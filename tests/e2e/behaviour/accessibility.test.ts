@@ -145,8 +145,42 @@ describe('GraphiQL', () => {
       await painted(['.graphiql-editor-tool .graphiql-editor:not(.hidden)']);
       expect(await faint(page, code)).toEqual([]);
     });
+
+    test(`has an Execute button in forced colours, ${colorScheme}`, async ({ open }) => {
+      const { page } = await open({ path: '/graphiql', colorScheme, forcedColors: 'active' });
+      const button = page.getByRole('button', { name: /^Execute query/ });
+      await button.waitFor();
+      const picture = (await button.locator('svg').screenshot()).toString('base64');
+      expect(await page.evaluate(lightAndDark, `data:image/png;base64,${picture}`)).toBeGreaterThan(128);
+    });
   }
+
+  test('has one main part and one heading of the first level', async ({ open }) => {
+    const { page } = await open({ path: '/graphiql' });
+    const main = page.getByRole('main');
+    await main.getByRole('tab', { name: /^Feed/ }).waitFor();
+    expect(await main.getByRole('heading', { level: 1 }).allTextContents()).toEqual(['GraphiQL on Likewise']);
+  });
+
+  test('has tabs whose close buttons are large enough', async ({ open }) => {
+    const { page } = await open({ path: '/graphiql' });
+    const box = await page.getByRole('tab', { name: /^Feed/ }).getByRole('button', { name: 'Close Tab' }).boundingBox();
+    expect(box?.width).toBeGreaterThanOrEqual(24);
+    expect(box?.height).toBeGreaterThanOrEqual(24);
+  });
 });
+
+/** How far the lightest and the darkest point of a picture are apart, of 255. Runs in the page. */
+async function lightAndDark(source: string): Promise<number> {
+  const image = new Image();
+  image.src = source;
+  await image.decode();
+  const canvas = new OffscreenCanvas(image.width, image.height).getContext('2d');
+  canvas?.drawImage(image, 0, 0);
+  const points = canvas?.getImageData(0, 0, image.width, image.height).data ?? [];
+  const greens = [...points].filter((_, index) => index % 4 === 1);
+  return Math.max(...greens) - Math.min(...greens);
+}
 
 test('numbers that move are not read out, the viewer’s own failures are', async ({ open, person }) => {
   const { count } = await person('ana').unlike('post:8');
