@@ -1,5 +1,5 @@
 import type { Locator } from 'playwright-core';
-import { expect } from 'vitest';
+import { describe, expect } from 'vitest';
 
 import { within } from '../support/deadlines';
 import { test } from '../support/fixtures';
@@ -85,4 +85,54 @@ test('an empty answer says how to get one', async ({ open }) => {
   await hint.waitFor();
   await run(visit, /^Feed/);
   await hint.waitFor({ state: 'hidden' });
+});
+
+const edges = (shown: Locator) =>
+  shown.evaluate((element) => {
+    // Text is narrower than a block.
+    const range = document.createRange();
+    range.selectNodeContents(element);
+    const { left, right } = range.getBoundingClientRect();
+    return { left, right };
+  });
+
+test('beside an operation, the search leaves the title of the documentation free', async ({ open }) => {
+  const visit = await open({ path: '/graphiql', viewport: { width: 768, height: 1024 } });
+  await ready(visit);
+  await visit.page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
+  const title = await edges(visit.page.locator('.graphiql-doc-explorer-title'));
+  const search = await edges(visit.page.locator('.graphiql-doc-explorer-search'));
+  expect(title.right).toBeLessThan(search.left);
+});
+
+describe('on a phone', () => {
+  const phone = { path: '/graphiql', viewport: { width: 390, height: 844 } };
+
+  test('the documentation has the window to itself while it is open', async ({ open }) => {
+    const visit = await open(phone);
+    await ready(visit);
+    const editor = visit.page.getByRole('region', { name: 'Operation Editor' });
+    const before = await editor.boundingBox();
+    await visit.page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
+    await editor.waitFor({ state: 'hidden' });
+    expect((await edges(visit.page.locator('.graphiql-doc-explorer-search'))).right).toBeGreaterThan(350);
+    await visit.page.getByRole('button', { name: 'Hide Documentation Explorer' }).click();
+    await editor.waitFor();
+    expect(await editor.boundingBox()).toEqual(before);
+  });
+
+  test('the way back is in view, and tabs fade where more of them lie', async ({ open }) => {
+    const visit = await open(phone);
+    await ready(visit);
+    expect((await edges(visit.page.getByRole('link', { name: 'Likewise demo' }))).right).toBeLessThanOrEqual(390);
+    const tabs = visit.page.getByRole('tablist');
+    expect(await tabs.evaluate((list) => getComputedStyle(list).maskImage)).toContain('linear-gradient');
+    await visit.page.getByRole('tab', { name: /^MyLikedItems/ }).click();
+    const room = await tabs.evaluate((list) => {
+      list.scrollLeft = list.scrollWidth;
+      const last = list.lastElementChild ?? list;
+      return list.getBoundingClientRect().right - last.getBoundingClientRect().right;
+    });
+    expect(room).toBeGreaterThanOrEqual(24);
+  });
 });
