@@ -1,9 +1,5 @@
 // Light or dark: the system's choice, which the style sheet follows by itself, until somebody makes another.
-import { browserShelf } from '../api/storage';
-
-const storageKey = 'likewise-theme';
-
-type Theme = 'light' | 'dark';
+import { rememberedTheme, rememberTheme, type Theme } from '../api/remembered';
 
 const system = window.matchMedia('(prefers-color-scheme: dark)');
 
@@ -15,13 +11,13 @@ export function theme(): Theme {
 
 export function choose(choice: Theme): void {
   document.documentElement.dataset.theme = choice;
-  browserShelf.write(storageKey, choice);
+  rememberTheme(choice);
 }
 
 /** Before anything is drawn. */
 export function restoreTheme(): void {
-  const stored = browserShelf.read(storageKey);
-  if (stored === 'light' || stored === 'dark') document.documentElement.dataset.theme = stored;
+  const chosen = rememberedTheme();
+  if (chosen !== null) document.documentElement.dataset.theme = chosen;
 }
 
 /** Calls when the system's choice changes. */

@@ -87,6 +87,48 @@ test('an empty answer says how to get one', async ({ open }) => {
   await hint.waitFor({ state: 'hidden' });
 });
 
+test('the theme of the demo page holds here too, until the settings say otherwise', async ({ open }) => {
+  const visit = await open({ path: '/#/ana', colorScheme: 'light' });
+  const { page } = visit;
+  const theme = async () => {
+    const colour = (selector: string) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((found) => getComputedStyle(found).color);
+    return [await colour('.graphiql-container'), await colour('.graphiql-query-editor .view-line span span')];
+  };
+  const toBe = (shown: string[]) => expect.poll(theme, within('push')).toEqual(shown);
+  // Of the page's text, and of the comment in the editor.
+  const light = ['rgb(59, 75, 104)', 'rgb(0, 128, 0)'];
+  const dark = ['rgb(183, 194, 215)', 'rgb(140, 184, 120)'];
+  const choose = async (name: string) => {
+    await page.getByRole('button', { name: 'Open settings dialog' }).click();
+    await page.getByRole('button', { name, exact: true }).click();
+    await page.keyboard.press('Escape');
+  };
+  const again = async () => {
+    await page.reload();
+    await ready(visit);
+  };
+
+  await page.getByRole('button', { name: 'Dark theme' }).click();
+  await page.getByRole('link', { name: 'GraphiQL' }).click();
+  await ready(visit);
+  await toBe(dark);
+  await again();
+  await toBe(dark);
+  await choose('Light');
+  await toBe(light);
+  await again();
+  await toBe(light);
+  await choose('System');
+  await again();
+  await toBe(light);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await toBe(dark);
+});
+
 const edges = (shown: Locator) =>
   shown.evaluate((element) => {
     // Text is narrower than a block.
