@@ -7,13 +7,15 @@ const THEME_KEY = 'likewise-theme';
 
 export type Theme = 'light' | 'dark';
 
-export function rememberViewer(user: string): void {
-  browserShelf.write(VIEWER_KEY, user);
+/** Null where somebody signed out. */
+export function rememberViewer(user: string | null): void {
+  browserShelf.write(VIEWER_KEY, user ?? '');
 }
 
-/** Null where nobody was chosen yet. */
-export function rememberedViewer(): string | null {
-  return browserShelf.read(VIEWER_KEY) || null;
+/** Null for signed out, undefined where nobody was chosen yet. */
+export function rememberedViewer(): string | null | undefined {
+  const user = browserShelf.read(VIEWER_KEY);
+  return user === null ? undefined : user || null;
 }
 
 export function rememberTheme(theme: Theme): void {

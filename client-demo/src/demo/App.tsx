@@ -16,9 +16,7 @@ export function App() {
   const [said, announce] = useAnnouncements();
   useTitle(panes);
   const { viewer } = panes[0];
-  useEffect(() => {
-    if (viewer !== null) rememberViewer(viewer);
-  }, [viewer]);
+  useEffect(() => rememberViewer(viewer), [viewer]);
 
   const openSecond = () => {
     const both = withSecondPane(panes);

@@ -52,7 +52,7 @@ describe.each([
 
   it('nobody is remembered', () => {
     rememberViewer('ben');
-    expect(rememberedViewer()).toBeNull();
+    expect(rememberedViewer()).toBeUndefined();
   });
 
   it('a page that is left does not keep its places', async () => {

@@ -24,6 +24,15 @@ it('asks for a token of the person that the demo page shows', async () => {
   expect(server.mock.lastCall?.[1]?.body).toBe('{"user":"ben"}');
 });
 
+it('is anonymous, and asks for no token, where somebody signed out on the demo page', async () => {
+  rememberViewer('ben');
+  rememberViewer(null);
+  const headers = await viewerHeaders();
+  expect(headersOf(headers)).toEqual({});
+  expect(headers).toContain('choose a person');
+  expect(server).not.toHaveBeenCalled();
+});
+
 it('is anonymous, and says what to do, where the server hands out no tokens', async () => {
   server.mockResolvedValue(new Response('', { status: 404 }));
   const headers = await viewerHeaders();

@@ -7,11 +7,14 @@ import { Session } from '../api/session';
  * The tab takes JSON with comments. Tokens last an hour, so they are asked for anew with each page and never stored.
  */
 export async function viewerHeaders(): Promise<string> {
-  const user = rememberedViewer() ?? 'ana';
+  const remembered = rememberedViewer();
+  const user = remembered === undefined ? 'ana' : remembered;
   const token = await demoToken(user);
   if (token === null) {
     return `{
-  // You are anonymous. To be somebody, put in what
+  // You are anonymous. In a demo, choose a person on
+  // its page and reload this one, or put in a token
+  // from POST /dev/token; elsewhere, what
   // \`likewise token --user ana\` prints:
   // "authorization": "Bearer …"
 }`;
@@ -23,8 +26,8 @@ export async function viewerHeaders(): Promise<string> {
 }`;
 }
 
-/** Null where the server is no demo, or cannot be asked: reading works without a token as well. */
-async function demoToken(user: string): Promise<string | null> {
+/** Null for nobody, and where the server is no demo or cannot be asked: reading works without a token as well. */
+async function demoToken(user: string | null): Promise<string | null> {
   try {
     return await new Session(user).token();
   } catch {

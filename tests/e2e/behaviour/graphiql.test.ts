@@ -87,6 +87,18 @@ test('an empty answer says how to get one', async ({ open }) => {
   await hint.waitFor({ state: 'hidden' });
 });
 
+test('whoever signed out on the demo page is nobody, also after being Ben', async ({ open }) => {
+  const visit = await open({ path: '/#/ben' });
+  await visit.page.getByRole('region', { name: 'Viewing as Ben' }).waitFor();
+  await visit.page.goto(`${visit.origin}/#/signed-out`);
+  await visit.page.getByRole('region', { name: 'Viewing as Ben' }).waitFor({ state: 'detached' });
+  await visit.page.getByRole('link', { name: 'GraphiQL' }).click();
+  await ready(visit);
+  expect(await headers(visit)).toMatch(/You are anonymous[\s\S]*choose a person/);
+  const mine = await run(visit, /^MyLikedItems/);
+  await expect.poll(() => text(mine), within('push')).toMatch(/"viewer": null/);
+});
+
 test('the theme of the demo page holds here too, until the settings say otherwise', async ({ open }) => {
   const visit = await open({ path: '/#/ana', colorScheme: 'light' });
   const { page } = visit;
