@@ -29,7 +29,7 @@ export function Explorer({ headers }: { headers: string }) {
     >
       <GraphiQL.Logo>
         <a className="graphiql-logo-link" href="/">
-          Likewise demo
+          Likewise
         </a>
       </GraphiQL.Logo>
       <SystemTheme />

@@ -178,7 +178,7 @@ describe('on a phone', () => {
   test('the way back is in view, and tabs fade where more of them lie', async ({ open }) => {
     const visit = await open(phone);
     await ready(visit);
-    expect((await edges(visit.page.getByRole('link', { name: 'Likewise demo' }))).right).toBeLessThanOrEqual(390);
+    expect((await edges(visit.page.getByRole('link', { name: 'Likewise' }))).right).toBeLessThanOrEqual(390);
     const tabs = visit.page.getByRole('tablist');
     expect(await tabs.evaluate((list) => getComputedStyle(list).maskImage)).toContain('linear-gradient');
     await visit.page.getByRole('tab', { name: /^MyLikedItems/ }).click();
