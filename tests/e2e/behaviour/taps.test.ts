@@ -18,7 +18,7 @@ describe('a tap', () => {
     await watchFrames(item);
     await item.tap();
     await expect.poll(() => item.shown(), within('tap')).toEqual({ liked: true, count: before.count + 1 });
-    expect(answers.operations).toEqual(['Like']);
+    await expect.poll(() => answers.operations, within('push')).toEqual(['Like']);
 
     release();
     await answers.quiet();
@@ -66,7 +66,7 @@ describe('quick taps', () => {
     await drawn(item, 1);
     await item.tap();
     await expect.poll(() => item.shown(), within('tap')).toEqual({ liked: false, count: before.count });
-    expect(answers.operations).toEqual(['Like']);
+    await expect.poll(() => answers.operations, within('push')).toEqual(['Like']);
 
     release();
     await answers.quiet();
