@@ -4,6 +4,7 @@ import { rememberViewer } from '../api/remembered';
 import { canBeItem, itemOf } from './catalogue';
 import { Pane } from './pane/Pane';
 import { copyPlace } from './pane/places';
+import { useScrollKeys } from './pane/useScrollKeys';
 import { type PaneRoute, type Panes, type View, withoutPane, withPane, withSecondPane } from './route';
 import { ThemeSwitch } from './ThemeSwitch';
 import { useAnnouncements } from './useAnnouncements';
@@ -15,6 +16,7 @@ export function App() {
   const [keys, setKeys] = useState(['a', 'b']);
   const [said, announce] = useAnnouncements();
   useTitle(panes);
+  useScrollKeys();
   const { viewer } = panes[0];
   useEffect(() => rememberViewer(viewer), [viewer]);
 

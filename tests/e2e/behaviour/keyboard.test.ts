@@ -39,6 +39,22 @@ function focusIsSeen(): string {
   return ring ? 'seen' : `without a ring: ${element.outerHTML.slice(0, 120)}`;
 }
 
+for (const key of ['PageDown', 'Space', 'ArrowDown', 'End']) {
+  test(`${key} scrolls the page that was just opened, and the one whose empty space was clicked`, async ({ open }) => {
+    const visit = await open();
+    await visit.pane().item('post:1').settled();
+    const scroller = visit.page.locator('.pane-scroll');
+    const scrolled = () => scroller.evaluate((element) => element.scrollTop);
+    await visit.page.keyboard.press(key);
+    await expect.poll(scrolled, within('push')).toBeGreaterThan(0);
+    await scroller.evaluate((element) => element.scrollTo(0, 0));
+    await visit.page.getByRole('button', { name: 'Dark theme' }).focus();
+    await scroller.click({ position: { x: 4, y: 4 } });
+    await visit.page.keyboard.press(key);
+    await expect.poll(scrolled, within('push')).toBeGreaterThan(0);
+  });
+}
+
 test('a heart is reached with Tab, and toggled with Space and Enter', async ({ open, person }) => {
   const before = await person('ana').unlike('post:2');
   const visit = await open();

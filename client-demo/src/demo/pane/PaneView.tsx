@@ -12,7 +12,7 @@ export function PaneView({ view, place }: { view: View; place: string }) {
   usePlace(scroll, place);
   useFocusOnNewView(scroll, view);
   return (
-    <div className="pane-scroll" ref={scroll}>
+    <div className="pane-scroll" tabIndex={-1} ref={scroll}>
       {view.kind === 'item' ? (
         <ItemPage key={view.id} id={view.id} />
       ) : view.kind === 'liked' ? (
