@@ -51,6 +51,12 @@ function withLikes(likes: number): (page: Page) => Promise<void> {
   };
 }
 
+test('at 320 pixels there is a way to GraphiQL', async ({ open }) => {
+  const { page } = await open({ viewport: narrowest });
+  await page.getByRole('link', { name: 'GraphiQL', exact: true }).click();
+  await page.getByRole('button', { name: /^Execute query/ }).waitFor();
+});
+
 describe('at 320 pixels nothing is cut off', () => {
   const places = [
     { name: 'the feed', path: '/#/cleo' },
