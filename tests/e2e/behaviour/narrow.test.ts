@@ -34,6 +34,12 @@ async function reconnecting(page: Page): Promise<void> {
   });
 }
 
+/** As somebody who chose text of twice the usual size in their browser. */
+async function largeText(page: Page): Promise<void> {
+  const debug = await page.context().newCDPSession(page);
+  await debug.send('Page.setFontSizes', { fontSizes: { standard: 32 } });
+}
+
 /** Lets everything have that many likes, whatever the server says. */
 function withLikes(likes: number): (page: Page) => Promise<void> {
   const edited = (text: string) =>
@@ -94,4 +100,22 @@ describe('at 320 pixels nothing is cut off', () => {
     await visit.page.locator('[data-count]').filter({ hasText: /\d/ }).waitFor();
     expect(await visit.page.evaluate(cutOffs)).toEqual([]);
   });
+});
+
+describe('with text of twice the size nothing is cut off', () => {
+  const windows = [
+    { width: 390, height: 844 },
+    { width: 1280, height: 800 },
+  ];
+  for (const viewport of windows) {
+    for (const path of ['/#/cleo', '/#/ana/item/photo:sunrise', '/#/ana+/cleo/liked']) {
+      test(`at ${viewport.width} pixels on ${path}`, async ({ open }) => {
+        const { page } = await open({ path, viewport, before: largeText });
+        await page.locator('[data-count]').filter({ hasText: /\d/ }).first().waitFor();
+        const text = page.locator('.like-count').first();
+        expect(await text.evaluate((number) => getComputedStyle(number).fontSize)).toBe('32px');
+        expect(await page.evaluate(cutOffs)).toEqual([]);
+      });
+    }
+  }
 });
