@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 
 import { rememberViewer } from '../api/remembered';
-import { canBeItem, itemOf } from './catalogue';
+import { canBeItem, itemOf, viewerName } from './catalogue';
 import { PageBar } from './PageBar';
 import { Pane } from './pane/Pane';
 import { copyPlace } from './pane/places';
@@ -14,6 +14,8 @@ export function App() {
   const panes = useRoute();
   // A pane that stays when the first one closes stays the same pane.
   const [keys, setKeys] = useState(['a', 'b']);
+  // By a button, which goes away with the focus: the focus follows.
+  const [pressed, setPressed] = useState<'open' | 'close' | null>(null);
   const [said, announce] = useAnnouncements();
   useTitle(panes);
   useScrollKeys();
@@ -24,6 +26,8 @@ export function App() {
     const both = withSecondPane(panes);
     copyPlace(placeOf(both[0]), placeOf(both[1]));
     go(both);
+    setPressed('open');
+    announce(`Second pane, viewing as ${viewerName(both[1].viewer)}`);
   };
   const change = (index: number, pane: PaneRoute) => {
     const present = panes[index];
@@ -33,11 +37,12 @@ export function App() {
   const close = (index: number) => {
     if (index === 0) setKeys(([first = '', second = '']) => [second, first]);
     go(withoutPane(panes, index));
+    setPressed('close');
   };
 
   return (
     <>
-      <PageBar {...(panes.length === 1 && { onOpenSecond: openSecond })} />
+      <PageBar takesFocus={pressed === 'close'} {...(panes.length === 1 && { onOpenSecond: openSecond })} />
       <main className="panes" data-panes={panes.length}>
         {panes.map((pane, index) => (
           <Pane
@@ -46,6 +51,7 @@ export function App() {
             index={index}
             place={placeOf(pane)}
             onChange={change}
+            takesFocus={pressed === 'open' && index === 1}
             announce={announce}
             {...(panes.length > 1 && { onClose: () => close(index) })}
           />

@@ -1,12 +1,22 @@
+import { useEffect, useRef } from 'react';
+
 import { ThemeSwitch } from './ThemeSwitch';
 
 interface Props {
+  /** Whether a pane was just closed by a button that is gone. */
+  takesFocus: boolean;
   /** Left out where there is no room for another pane. */
   onOpenSecond?: () => void;
 }
 
 /** What the page is called, and what belongs to no pane. index.html has its beginning, until the script is there. */
-export function PageBar({ onOpenSecond }: Props) {
+export function PageBar({ takesFocus, onOpenSecond }: Props) {
+  const opener = useRef<HTMLButtonElement>(null);
+  const isBack = takesFocus && onOpenSecond !== undefined;
+  useEffect(() => {
+    if (isBack) opener.current?.focus();
+  }, [isBack]);
+
   return (
     <header className="page-bar">
       <h1>
@@ -17,7 +27,7 @@ export function PageBar({ onOpenSecond }: Props) {
       </h1>
       <p className="page-tagline muted">Tap a heart, and it moves for everybody.</p>
       {onOpenSecond && (
-        <button type="button" className="button" aria-label="Open a second pane" onClick={onOpenSecond}>
+        <button ref={opener} type="button" className="button" aria-label="Open a second pane" onClick={onOpenSecond}>
           <Icon path={SPLIT} />
           <span className="wide-only">Open a second pane</span>
         </button>

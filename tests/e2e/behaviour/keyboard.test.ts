@@ -86,7 +86,35 @@ test('an item is opened, more of its likers are loaded, and the way back leads t
   await expect.poll(() => page.evaluate(focusIsSeen), within('tap')).toBe('seen');
   await tabTo(page, page.getByRole('link', { name: 'All items' }), 'Shift+Tab');
   await page.keyboard.press('Enter');
-  await visit.pane().item('post:4').root.waitFor();
+  const link = visit.pane().item('post:3').root.getByRole('link');
+  await link.waitFor();
+  await expect.poll(() => hasFocus(link), within('tap')).toBe(true);
+  await page.keyboard.press('Tab');
+  expect(await hasFocus(visit.pane().item('post:3').heart)).toBe(true);
+});
+
+test('a second pane is opened, and either is closed, without the focus being lost', async ({ open }) => {
+  const visit = await open();
+  const { page } = visit;
+  await visit.pane().item('post:1').settled();
+  const opener = page.getByRole('button', { name: 'Open a second pane' });
+  await tabTo(page, opener);
+  for (const [closed, left] of [
+    ['Ben', 'Ana'],
+    ['Ana', 'Ben'],
+  ] as const) {
+    await page.keyboard.press('Enter');
+    const viewer = visit.pane('Ben').root.getByRole('combobox', { name: 'Viewing as' });
+    await viewer.waitFor();
+    await expect.poll(() => hasFocus(viewer), within('tap')).toBe(true);
+    expect(await page.getByRole('status').textContent()).toContain('Second pane, viewing as Ben');
+    const close = visit.pane(closed).root.getByRole('button', { name: 'Close this pane' });
+    await tabTo(page, close, closed === 'Ana' ? 'Shift+Tab' : 'Tab');
+    await page.keyboard.press('Enter');
+    await visit.pane(left).root.waitFor();
+    await expect.poll(() => page.evaluate(focusIsSeen), within('tap')).toBe('seen');
+    expect(await hasFocus(opener)).toBe(true);
+  }
 });
 
 test('another viewer is chosen, and the focus stays where it was', async ({ open }) => {

@@ -16,13 +16,15 @@ interface Props {
   index: number;
   /** Under which its scrolling is remembered. */
   place: string;
+  /** Whether it was just opened by a button that is gone. */
+  takesFocus: boolean;
   onChange: (index: number, pane: PaneRoute) => void;
   onClose?: () => void;
   announce: (text: string) => void;
 }
 
 /** The page as one viewer sees it, with a client of the viewer's own. */
-export function Pane({ panes, index, place, onChange, onClose, announce }: Props) {
+export function Pane({ panes, index, place, takesFocus, onChange, onClose, announce }: Props) {
   const { viewer, view } = panes[index] ?? panes[0];
   const [asking, setAsking] = useState<Asking | null>(null);
   const askToSignIn = useCallback((itemId?: string) => setAsking({ itemId }), []);
@@ -53,7 +55,13 @@ export function Pane({ panes, index, place, onChange, onClose, announce }: Props
         <PaneContext value={scope}>
           <Provider value={own.client}>
             <LikesProvider likes={own.likes}>
-              <PaneBar viewer={viewer} view={view} onSwitch={switchTo} {...(onClose && { onClose })} />
+              <PaneBar
+                viewer={viewer}
+                view={view}
+                takesFocus={takesFocus}
+                onSwitch={switchTo}
+                {...(onClose && { onClose })}
+              />
               <PaneView view={view} place={place} />
             </LikesProvider>
           </Provider>

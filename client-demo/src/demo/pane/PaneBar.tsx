@@ -1,4 +1,4 @@
-import { useId } from 'react';
+import { useEffect, useId, useRef } from 'react';
 
 import { people, viewerName } from '../catalogue';
 import { feed, liked, type View } from '../route';
@@ -9,14 +9,20 @@ import { usePane } from './PaneContext';
 interface Props {
   viewer: string | null;
   view: View;
+  takesFocus: boolean;
   onSwitch: (viewer: string | null) => void;
   onClose?: () => void;
 }
 
 /** Who is looking, where they are, and whether what they see is live. */
-export function PaneBar({ viewer, view, onSwitch, onClose }: Props) {
+export function PaneBar({ viewer, view, takesFocus, onSwitch, onClose }: Props) {
   const { href } = usePane();
   const selectId = useId();
+  const select = useRef<HTMLSelectElement>(null);
+  useEffect(() => {
+    if (takesFocus) select.current?.focus();
+  }, [takesFocus]);
+
   return (
     <div className="pane-bar">
       <div className="viewer">
@@ -24,7 +30,12 @@ export function PaneBar({ viewer, view, onSwitch, onClose }: Props) {
         <label htmlFor={selectId} className="visually-hidden">
           Viewing as
         </label>
-        <select id={selectId} value={viewer ?? ''} onChange={(event) => onSwitch(event.target.value || null)}>
+        <select
+          ref={select}
+          id={selectId}
+          value={viewer ?? ''}
+          onChange={(event) => onSwitch(event.target.value || null)}
+        >
           {people.map((person) => (
             <option key={person.id} value={person.id}>
               {person.name}

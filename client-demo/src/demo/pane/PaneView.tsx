@@ -24,13 +24,20 @@ export function PaneView({ view, place }: { view: View; place: string }) {
   );
 }
 
-/** Takes whoever uses a keyboard or a screen reader along to a new view; the first one takes nobody anywhere. */
+/**
+ * Takes whoever uses a keyboard or a screen reader along to a new view, after an item to its card if that is there; the first
+ * view takes nobody anywhere.
+ */
 function useFocusOnNewView(scroll: { current: HTMLElement | null }, view: View): void {
-  const key = view.kind === 'item' ? `item ${view.id}` : view.kind;
-  const last = useRef(key);
+  const { kind } = view;
+  const id = view.kind === 'item' ? view.id : null;
+  const last = useRef({ kind, id });
   useEffect(() => {
-    if (last.current === key) return;
-    last.current = key;
-    scroll.current?.querySelector<HTMLElement>('h2')?.focus({ preventScroll: true });
-  }, [scroll, key]);
+    const before = last.current;
+    if (before.kind === kind && before.id === id) return;
+    last.current = { kind, id };
+    const find = (selector: string) => scroll.current?.querySelector<HTMLElement>(selector);
+    const card = before.id === null ? null : find(`.card[data-item="${CSS.escape(before.id)}"] a`);
+    (card ?? find('h2'))?.focus({ preventScroll: true });
+  }, [scroll, kind, id]);
 }
