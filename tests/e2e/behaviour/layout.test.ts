@@ -96,3 +96,36 @@ test('the number grows without moving what is beside it', async ({ open, person 
   expect((await item.shown()).liked).toBe(true);
   expect(await height()).toBe(before);
 });
+
+/** What is behind a heart once it has stopped changing. Runs in the page. */
+async function settledColour(button: Element): Promise<string> {
+  const pill = button.parentElement ?? button;
+  await Promise.all(pill.getAnimations().map(({ finished }) => finished));
+  return getComputedStyle(pill).backgroundColor;
+}
+
+describe('an empty heart does not look filled', () => {
+  const looks = [
+    { name: 'after a touch took its like back', hasTouch: true, isMobile: true, viewport: phone },
+    { name: 'under a mouse', hasTouch: false, isMobile: false, viewport: { width: 1280, height: 800 } },
+  ];
+  for (const { name, ...device } of looks) {
+    test(name, async ({ open, person }) => {
+      await person('ana').unlike('post:1');
+      const visit = await open(device);
+      const item = visit.pane().item('post:1');
+      await item.settled();
+      const colour = () => item.heart.evaluate(settledColour);
+      const tap = () => (device.hasTouch ? item.heart.tap() : item.heart.click());
+      const empty = await colour();
+      await tap();
+      await expect.poll(() => item.shown()).toMatchObject({ liked: true });
+      const filled = await colour();
+      expect(filled).not.toBe(empty);
+      await tap();
+      await expect.poll(() => item.shown()).toMatchObject({ liked: false });
+      expect(await colour()).not.toBe(filled);
+      if (device.hasTouch) expect(await colour()).toBe(empty);
+    });
+  }
+});
