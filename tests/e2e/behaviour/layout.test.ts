@@ -129,3 +129,29 @@ describe('an empty heart does not look filled', () => {
     });
   }
 });
+
+describe('in a low window there are whole hearts at first', () => {
+  for (const [width, height] of [
+    [844, 390],
+    [667, 375],
+    [1280, 400],
+  ] as const) {
+    test(`of ${width} × ${height}`, async ({ open }) => {
+      const visit = await open({ path: '/#/ana', viewport: { width, height } });
+      await visit.pane().item('post:1').settled();
+      const heart = await visit.pane().item('post:1').heart.locator('..').boundingBox();
+      expect(heart && heart.y + heart.height).toBeLessThan(height);
+    });
+  }
+});
+
+test('the line beside the name takes one line or is left out', async ({ open }) => {
+  const { page } = await open();
+  const line = page.locator('.page-tagline');
+  const oneLine = (await line.boundingBox())?.height;
+  expect(oneLine).toBeGreaterThan(0);
+  for (const width of [768, 844, 900, 960, 961, 1024]) {
+    await page.setViewportSize({ width, height: 800 });
+    if (await line.isVisible()) expect((await line.boundingBox())?.height, `at ${width}`).toBe(oneLine);
+  }
+});
