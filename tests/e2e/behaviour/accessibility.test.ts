@@ -194,3 +194,18 @@ test('numbers that move are not read out, the viewer’s own failures are', asyn
   await expect.poll(() => item.shown()).toMatchObject({ count: count + 1 });
   expect((await live.allTextContents()).join('').trim()).toBe('');
 });
+
+test('with forced colours the current view and the choice of a person look like what they are', async ({ open }) => {
+  const { page } = await open({ path: '/#/ana', forcedColors: 'active' });
+  const views = page.getByRole('navigation').getByRole('link');
+  await views.first().waitFor();
+  const lines = () => views.evaluateAll((links) => links.map((link) => getComputedStyle(link).textDecorationLine));
+  expect(await lines()).toEqual(['underline', 'none']);
+  await page.getByRole('link', { name: 'My likes' }).click();
+  await expect.poll(lines).toEqual(['none', 'underline']);
+  const viewer = await page.getByRole('combobox', { name: 'Viewing as' }).evaluate((select) => {
+    const { appearance, borderTopStyle } = getComputedStyle(select);
+    return { appearance, borderTopStyle };
+  });
+  expect(viewer).toEqual({ appearance: 'auto', borderTopStyle: 'solid' });
+});
