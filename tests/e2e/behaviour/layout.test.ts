@@ -155,3 +155,45 @@ test('the line beside the name takes one line or is left out', async ({ open }) 
     if (await line.isVisible()) expect((await line.boundingBox())?.height, `at ${width}`).toBe(oneLine);
   }
 });
+
+/** What of a card the notice in it lies on. Runs in the page. */
+function hidden(notice: Element): string[] {
+  const over = notice.getBoundingClientRect();
+  const parts = [...(notice.closest('.card')?.querySelectorAll('h3, .card-text p, .like') ?? [])];
+  return parts
+    .filter((part) => {
+      const { top, bottom, left, right, width } = part.getBoundingClientRect();
+      return width > 0 && top < over.bottom && bottom > over.top && left < over.right && right > over.left;
+    })
+    .map((part) => part.className || part.tagName);
+}
+
+describe('a notice hides neither title nor heart', () => {
+  const windows = [
+    { name: 'of a desktop', path: '/#/ana', viewport: { width: 1280, height: 800 } },
+    { name: 'of a phone', path: '/#/ana', viewport: phone },
+    { name: 'of two panes on the narrowest phone', path: '/#/ana+/ben', viewport: { width: 320, height: 740 } },
+    { name: 'of a phone held sideways', path: '/#/ana', viewport: { width: 844, height: 390 } },
+  ];
+  for (const { name, path, viewport } of windows) {
+    test(`in the window ${name}`, async ({ open, person }) => {
+      await person('ana').like('post:1');
+      const visit = await open({
+        path,
+        viewport,
+        before: (page) =>
+          page.route('**/graphql', (route) => {
+            const isTap = /mutation Unlike/.test(route.request().postData() ?? '');
+            const errors = [{ message: 'no', extensions: { code: 'FORBIDDEN', retryable: false } }];
+            return isTap ? route.fulfill({ json: { errors } }) : route.fallback();
+          }),
+      });
+      const item = visit.pane('Ana').item('post:1');
+      await item.settled();
+      await item.tap();
+      const notice = item.root.locator('.notice');
+      await notice.waitFor();
+      expect(await notice.evaluate(hidden)).toEqual([]);
+    });
+  }
+});
