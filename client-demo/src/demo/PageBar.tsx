@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'react';
 
+import { Icon } from './Icon';
 import { ThemeSwitch } from './ThemeSwitch';
 
 interface Props {
@@ -41,14 +42,5 @@ export function PageBar({ takesFocus, onOpenSecond }: Props) {
   );
 }
 
-const SPLIT =
-  'M5 3.5h10A2.5 2.5 0 0 1 17.5 6v8a2.5 2.5 0 0 1-2.5 2.5H5A2.5 2.5 0 0 1 2.5 14V6A2.5 2.5 0 0 1 5 3.5Zm5 0v13m3.8-8.5v4m-2-2h4';
-const BRACES = 'M7.5 3C3 3 6.5 10 3 10c3.5 0 0 7 4.5 7M12.5 3C17 3 13.5 10 17 10c-3.5 0 0 7-4.5 7';
-
-function Icon({ path }: { path: string }) {
-  return (
-    <svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true" fill="none" stroke="currentColor">
-      <path d={path} strokeWidth="1.5" />
-    </svg>
-  );
-}
+const SPLIT = 'M4.5 3.5h11q2 0 2 2v9q0 2-2 2h-11q-2 0-2-2v-9q0-2 2-2ZM10 3.5v13M13.8 8v4m-2-2h4';
+const BRACES = 'M7.5 3C3 3 6.5 10 3 10c3.5 0 0 7 4.5 7m5-14C17 3 13.5 10 17 10c-3.5 0 0 7-4.5 7';

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
 
+import { Icon } from './Icon';
 import { choose, onSystemTheme, theme } from './theme';
 
 export function ThemeSwitch() {
@@ -14,17 +15,11 @@ export function ThemeSwitch() {
 
   return (
     <button type="button" className="button icon-button" aria-label="Dark theme" aria-pressed={dark} onClick={flip}>
-      <svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true">
-        {dark ? (
-          <path d={moon} fill="currentColor" />
-        ) : (
-          <path d={sun} fill="none" stroke="currentColor" strokeWidth="1.7" />
-        )}
-      </svg>
+      <Icon path={dark ? MOON : SUN} />
     </button>
   );
 }
 
-const moon = 'M8 2.6A7.6 7.6 0 1 0 17.4 12 6.2 6.2 0 0 1 8 2.6Z';
-const sun =
+const MOON = 'M8 2.6A7.6 7.6 0 1 0 17.4 12 6.2 6.2 0 0 1 8 2.6Z';
+const SUN =
   'M10 6.4a3.6 3.6 0 1 0 0 7.2 3.6 3.6 0 1 0 0-7.2M10 1.5v2M10 16.5v2M1.5 10h2M16.5 10h2M4 4l1.4 1.4M14.6 14.6 16 16M4 16l1.4-1.4M14.6 5.4 16 4';

@@ -3,6 +3,7 @@ import { useEffect } from 'react';
 import { useLikes } from '../../like/LikesContext';
 import type { Likes } from '../../like/likes';
 import { useLike } from '../../like/useLike';
+import { CLOSE, Icon } from '../Icon';
 import { usePane } from '../pane/PaneContext';
 
 /** The last that each viewer's screen reader was told of an item: another view of it has nothing to add. */
@@ -32,9 +33,7 @@ export function LikeProblem({ itemId, title }: { itemId: string; title: string }
       <span>{message}</span>
       {problem !== null && (
         <button type="button" className="icon-button" aria-label="Dismiss" onClick={dismissProblem}>
-          <svg viewBox="0 0 20 20" width="16" height="16" aria-hidden="true" stroke="currentColor" strokeWidth="1.8">
-            <path d="M5 5l10 10M15 5L5 15" />
-          </svg>
+          <Icon path={CLOSE} />
         </button>
       )}
     </div>

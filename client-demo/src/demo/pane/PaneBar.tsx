@@ -1,6 +1,7 @@
 import { useEffect, useId, useRef } from 'react';
 
 import { people, viewerName } from '../catalogue';
+import { CLOSE, Icon } from '../Icon';
 import { feed, liked, type View } from '../route';
 import { ConnectionBadge } from './ConnectionBadge';
 import { Face } from './Face';
@@ -57,9 +58,7 @@ export function PaneBar({ viewer, view, takesFocus, onSwitch, onClose }: Props) 
       <ConnectionBadge />
       {onClose && (
         <button type="button" className="icon-button" aria-label="Close this pane" onClick={onClose}>
-          <svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true" stroke="currentColor" strokeWidth="1.8">
-            <path d="M5 5l10 10M15 5L5 15" />
-          </svg>
+          <Icon path={CLOSE} />
         </button>
       )}
     </div>
