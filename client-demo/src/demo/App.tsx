@@ -6,7 +6,16 @@ import { PageBar } from './PageBar';
 import { Pane } from './pane/Pane';
 import { copyPlace } from './pane/places';
 import { useScrollKeys } from './pane/useScrollKeys';
-import { type PaneRoute, type Panes, type View, withoutPane, withPane, withSecondPane } from './route';
+import {
+  feed,
+  formatPanes,
+  type PaneRoute,
+  type Panes,
+  type View,
+  withoutPane,
+  withPane,
+  withSecondPane,
+} from './route';
 import { useAnnouncements } from './useAnnouncements';
 import { go, useRoute } from './useRoute';
 
@@ -42,7 +51,11 @@ export function App() {
 
   return (
     <>
-      <PageBar takesFocus={pressed === 'close'} {...(panes.length === 1 && { onOpenSecond: openSecond })} />
+      <PageBar
+        home={formatPanes(withPane(panes, 0, { viewer, view: feed }))}
+        takesFocus={pressed === 'close'}
+        {...(panes.length === 1 && { onOpenSecond: openSecond })}
+      />
       <main className="panes" data-panes={panes.length}>
         {panes.map((pane, index) => (
           <Pane

@@ -4,6 +4,8 @@ import { Icon } from './Icon';
 import { ThemeSwitch } from './ThemeSwitch';
 
 interface Props {
+  /** The feed of whoever looks. */
+  home: string;
   /** Whether a pane was just closed by a button that is gone. */
   takesFocus: boolean;
   /** Left out where there is no room for another pane. */
@@ -11,7 +13,7 @@ interface Props {
 }
 
 /** What the page is called, and what belongs to no pane. index.html has its beginning, until the script is there. */
-export function PageBar({ takesFocus, onOpenSecond }: Props) {
+export function PageBar({ home, takesFocus, onOpenSecond }: Props) {
   const opener = useRef<HTMLButtonElement>(null);
   const isBack = takesFocus && onOpenSecond !== undefined;
   useEffect(() => {
@@ -21,10 +23,12 @@ export function PageBar({ takesFocus, onOpenSecond }: Props) {
   return (
     <header className="page-bar">
       <h1>
-        <svg className="page-logo" viewBox="0 0 24 24" width="26" height="26" aria-hidden="true">
-          <path d="M12 21.2S2.5 15.6 2.5 9.1A5.2 5.2 0 0 1 12 6.2a5.2 5.2 0 0 1 9.5 2.9c0 6.5-9.5 12.1-9.5 12.1Z" />
-        </svg>
-        Likewise
+        <a href={home}>
+          <svg className="page-logo" viewBox="0 0 24 24" width="26" height="26" aria-hidden="true">
+            <path d="M12 21.2S2.5 15.6 2.5 9.1A5.2 5.2 0 0 1 12 6.2a5.2 5.2 0 0 1 9.5 2.9c0 6.5-9.5 12.1-9.5 12.1Z" />
+          </svg>
+          Likewise
+        </a>
       </h1>
       <p className="page-tagline muted">Tap a heart, and it moves for everybody.</p>
       {onOpenSecond && (

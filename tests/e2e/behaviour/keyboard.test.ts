@@ -128,6 +128,14 @@ test('another viewer is chosen, and the focus stays where it was', async ({ open
   expect(await hasFocus(viewer)).toBe(true);
 });
 
+test('the name of the page leads to the feed of whoever looks', async ({ open }) => {
+  const visit = await open({ path: '/#/ben/item/post:1' });
+  await visit.pane('Ben').item('post:1').settled();
+  await tabTo(visit.page, visit.page.getByRole('link', { name: 'Likewise' }));
+  await visit.page.keyboard.press('Enter');
+  await visit.pane('Ben').item('post:2').settled();
+});
+
 test('the dialog keeps the focus, and gives it back to the heart', async ({ open }) => {
   const visit = await open({ path: '/#/signed-out' });
   const item = visit.pane().item('post:1');

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
 
+import { within } from '../support/deadlines';
 import { test } from '../support/fixtures';
 
 const phone = { width: 390, height: 844 };
@@ -57,6 +58,39 @@ describe('at 390 pixels nothing scrolls sideways', () => {
     await visit.page.getByRole('dialog').waitFor();
     expect(await visit.page.evaluate(scrollsSideways)).toEqual([]);
   });
+});
+
+test('the page has its head before its script, and keeps it', async ({ open }) => {
+  let release = () => {};
+  const gate = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const head = (page: Page) => Promise.all(['.page-bar', '.page-logo'].map((part) => page.locator(part).boundingBox()));
+  let early: unknown;
+  const visit = await open({
+    before: async (page) => {
+      await page.route('**/*.js', async (route) => {
+        await gate;
+        await route.continue();
+      });
+      void page
+        .getByText('Loading…')
+        .waitFor()
+        .then(async () => {
+          early = await head(page);
+        })
+        .finally(release);
+    },
+  });
+  await visit.pane().item('post:1').settled();
+  expect(await visit.page.getByText('Loading…').count()).toBe(0);
+  expect(await head(visit.page)).toEqual(early);
+});
+
+test('without a script the page says what it needs', async ({ open }) => {
+  const { page } = await open({ javaScriptEnabled: false });
+  await page.getByText(/needs JavaScript/).waitFor();
+  expect(await page.getByText('Loading…').isVisible()).toBe(false);
 });
 
 /** What has moved since the page was opened, by the name of its animation or transition. */
