@@ -17,7 +17,7 @@ import {
   withSecondPane,
 } from './route';
 import { useAnnouncements } from './useAnnouncements';
-import { go, useRoute } from './useRoute';
+import { go, replace, useRoute } from './useRoute';
 
 export function App() {
   const panes = useRoute();
@@ -41,7 +41,8 @@ export function App() {
   const change = (index: number, pane: PaneRoute) => {
     const present = panes[index];
     if (present && present.viewer !== pane.viewer) copyPlace(placeOf(present), placeOf(pane));
-    go(withPane(panes, index, pane));
+    // No entry in the history for each person that the arrow keys pass.
+    replace(withPane(panes, index, pane));
   };
   const close = (index: number) => {
     if (index === 0) setKeys(([first = '', second = '']) => [second, first]);

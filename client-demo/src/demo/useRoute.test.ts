@@ -2,7 +2,7 @@ import { act, cleanup, renderHook } from '@testing-library/react';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
 import { feed } from './route';
-import { go, useRoute } from './useRoute';
+import { go, replace, useRoute } from './useRoute';
 
 beforeEach(() => history.replaceState(null, '', '/'));
 afterEach(cleanup);
@@ -40,4 +40,14 @@ it('puts an address right that somebody types while the page is open', async () 
   expect(result.current).toEqual([{ viewer: 'ana', view: feed }]);
   act(() => go([{ viewer: 'ben', view: feed }]));
   expect(location.hash).toBe('#/ben');
+});
+
+it('shows another viewer without an entry in the history', () => {
+  history.replaceState(null, '', '#/ana/liked');
+  const { result } = renderHook(useRoute);
+  const entries = history.length;
+  act(() => replace([{ viewer: 'ben', view: feed }]));
+  expect(location.hash).toBe('#/ben');
+  expect(result.current).toEqual([{ viewer: 'ben', view: feed }]);
+  expect(history.length).toBe(entries);
 });

@@ -18,6 +18,13 @@ export function go(panes: Panes): void {
   location.hash = formatPanes(panes);
 }
 
+/** Shows other panes in the place of the present ones: Back returns to what was before them. */
+export function replace(panes: Panes): void {
+  history.replaceState(history.state, '', formatPanes(panes));
+  // Which nobody is told of otherwise.
+  window.dispatchEvent(new HashChangeEvent('hashchange'));
+}
+
 function onHashChange(changed: () => void): () => void {
   window.addEventListener('hashchange', changed);
   return () => window.removeEventListener('hashchange', changed);

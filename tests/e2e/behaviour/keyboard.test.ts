@@ -128,6 +128,21 @@ test('another viewer is chosen, and the focus stays where it was', async ({ open
   expect(await hasFocus(viewer)).toBe(true);
 });
 
+test('going through the persons leaves Back as it was', async ({ open }) => {
+  const visit = await open({ path: '/#/ana/liked' });
+  const { page } = visit;
+  await visit.pane('Ana').item('post:1').root.waitFor();
+  await page.getByRole('link', { name: 'Feed' }).click();
+  await visit.pane('Ana').item('post:1').settled();
+  await tabTo(page, page.getByRole('combobox', { name: 'Viewing as' }), 'Shift+Tab');
+  for (const name of ['Ben', 'Cleo']) {
+    await page.keyboard.press('ArrowDown');
+    await visit.pane(name).item('post:1').settled();
+  }
+  await page.goBack();
+  await visit.pane('Ana').root.getByRole('heading', { level: 2, name: 'My likes' }).waitFor();
+});
+
 test('the name of the page leads to the feed of whoever looks', async ({ open }) => {
   const visit = await open({ path: '/#/ben/item/post:1' });
   await visit.pane('Ben').item('post:1').settled();
