@@ -231,3 +231,15 @@ describe('a notice hides neither title nor heart', () => {
     });
   }
 });
+
+test('all of the feed is printed', async ({ open }) => {
+  const visit = await open({ path: '/#/ana', colorScheme: 'dark' });
+  await visit.pane().item('post:1').settled();
+  await visit.page.getByRole('button', { name: 'Dark theme' }).click();
+  await visit.page.getByRole('button', { name: 'Dark theme' }).click();
+  const sheets = (await visit.page.pdf()).toString('latin1').match(/\/Type \/Page\b/g) ?? [];
+  // Two dozen cards, at most six on a sheet.
+  expect(sheets.length).toBeGreaterThanOrEqual(4);
+  await visit.page.emulateMedia({ media: 'print' });
+  expect(await visit.page.evaluate(() => getComputedStyle(document.documentElement).colorScheme)).toBe('light');
+});
