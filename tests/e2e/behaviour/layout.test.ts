@@ -60,6 +60,19 @@ describe('at 390 pixels nothing scrolls sideways', () => {
   });
 });
 
+test('a click beside the dialog closes it', async ({ open }) => {
+  const { page } = await open({ path: '/#/signed-out' });
+  const dialog = page.getByRole('dialog');
+  const heart = page.getByRole('button', { name: /^Like / }).first();
+  for (let round = 1; round <= 2; round++) {
+    await heart.click();
+    await dialog.getByRole('heading').click();
+    expect(await dialog.isVisible()).toBe(true);
+    await page.mouse.click(5, 400);
+    await dialog.waitFor({ state: 'hidden' });
+  }
+});
+
 test('the page has its head before its script, and keeps it', async ({ open }) => {
   let release = () => {};
   const gate = new Promise<void>((resolve) => {

@@ -28,7 +28,7 @@ export function SignInDialog({ asking, onChoose, onClose }: Props) {
   }, [open]);
 
   return (
-    <dialog ref={ref} className="sign-in" aria-labelledby={titleId} onClose={onClose}>
+    <dialog ref={ref} className="sign-in" closedby="any" aria-labelledby={titleId} onClose={onClose}>
       <h2 id={titleId}>Sign in{asking?.itemId !== undefined && ` to like ${itemOf(asking.itemId).title}`}</h2>
       <p className="muted">This is a demo: choose who you are.</p>
       <ul>
