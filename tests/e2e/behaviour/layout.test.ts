@@ -132,6 +132,26 @@ test('a tapped heart moves, but not where motion is to be reduced', async ({ ope
   expect(moved[1]).not.toContain('transform');
 });
 
+test('a heart that a key fills moves as well, one that was filled before does not', async ({ open, person }) => {
+  await person('ana').like('post:5');
+  await person('ana').unlike('post:6');
+  const visit = await open({ reducedMotion: 'no-preference', path: '/#/ana' });
+  const [filled, empty] = [visit.pane().item('post:5'), visit.pane().item('post:6')];
+  const moved = visit.page.evaluateHandle(() => {
+    const labels: string[] = [];
+    document.addEventListener('animationend', ({ elapsedTime, target }) => {
+      const label = (target as Element).closest('button')?.getAttribute('aria-label');
+      if (label && elapsedTime > 0) labels.push(label);
+    });
+    return labels;
+  });
+  await filled.settled();
+  await filled.heart.focus();
+  await empty.heart.press('Enter');
+  const labels = () => moved.then((handle) => handle.jsonValue());
+  await expect.poll(labels, within('push')).toEqual([await empty.heart.getAttribute('aria-label')]);
+});
+
 test('the number grows without moving what is beside it', async ({ open, person }) => {
   await person('ana').unlike('post:7');
   const visit = await open();
