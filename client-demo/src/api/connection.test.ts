@@ -133,6 +133,25 @@ it('keeps a socket that answers when the page is shown', async () => {
   expect(connection.state()).toBe('live');
 });
 
+it('does not take the answer to an older ping for that of a newer one', async () => {
+  await goLive();
+  await wait(10_000);
+  document.dispatchEvent(new Event('visibilitychange'));
+  expect(last().sent.filter((type) => type === 'ping')).toHaveLength(2);
+  last().say('pong');
+  await wait(1_500);
+  expect(FakeSocket.made).toHaveLength(2);
+});
+
+it('does not wait longer for a dead socket where the page is looked at again and again', async () => {
+  await goLive();
+  for (let look = 0; look < 3; look++) {
+    document.dispatchEvent(new Event('visibilitychange'));
+    await wait(500);
+  }
+  expect(FakeSocket.made).toHaveLength(2);
+});
+
 it('says that the viewer is refused once a new token was not taken either, and takes it back', async () => {
   await goLive();
   last().close(4403);

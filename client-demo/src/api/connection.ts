@@ -28,6 +28,9 @@ export class Connection {
   private open: WebSocket | null = null;
   /** When it was last begun to connect. */
   private began = 0;
+  /** Pings that were not answered yet, and when the first of them must be. */
+  private owed = 0;
+  private deadline = 0;
   private silence: ReturnType<typeof setTimeout> | undefined;
   private readonly listeners = new Set<() => void>();
   private readonly stopListening: (() => void)[] = [];
@@ -62,10 +65,12 @@ export class Connection {
           if (!received) this.expectPong(PONG_MS);
         },
         pong: (received) => {
-          if (received) clearTimeout(this.silence);
+          // One for each ping: an older ping's answer says nothing of the server now.
+          if (received && this.owed > 0 && --this.owed === 0) clearTimeout(this.silence);
         },
         closed: (event) => {
           clearTimeout(this.silence);
+          this.owed = 0;
           this.open = null;
           // The token has ended, or the server's demo began anew: a new one is worth a try.
           const isRefused = (event as CloseEvent).code === 4403;
@@ -110,6 +115,10 @@ export class Connection {
   }
 
   private expectPong(within: number): void {
+    const deadline = performance.now() + within;
+    this.owed += 1;
+    if (this.owed > 1 && this.deadline <= deadline) return;
+    this.deadline = deadline;
     clearTimeout(this.silence);
     this.silence = setTimeout(() => this.socket.terminate(), within);
   }

@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import { within } from '../support/deadlines';
 import { testOn } from '../support/fixtures';
 import { changes, drawn, recording, watchFrames } from '../support/frames';
+import { freeze } from '../support/freeze';
 import { hide, show } from '../support/visibility';
 
 const test = testOn('postgres');
@@ -71,7 +72,7 @@ test('a node that stops answering is noticed, and what it missed is right when i
   await expect.poll(() => visit.pane().connection(), within('push')).toBe('live');
   const pid = stand.nodes[1]?.pid;
   if (!pid) throw new Error('there is no second node');
-  process.kill(pid, 'SIGSTOP');
+  await freeze(pid);
   try {
     // Coming back to the tab makes the page ask whether its socket lives.
     await hide(visit.page);
