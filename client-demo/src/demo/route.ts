@@ -20,12 +20,12 @@ export const liked: View = { kind: 'liked' };
 
 const signedOut = 'signed-out';
 const known = new Set(people.map((person) => person.id));
-const home: PaneRoute = { viewer: people[0]?.id ?? null, view: feed };
 
-export function parsePanes(hash: string): Panes {
+/** Where an address names nobody who is known, it is the feed of `viewer`. */
+export function parsePanes(hash: string, viewer: string | null = people[0]?.id ?? null): Panes {
   // Within an id a plus is encoded, but whoever writes an address by hand may not know.
   const [first, second] = hash.replace(/^#/, '').split('+/').map(parsePane);
-  if (!first) return [home];
+  if (!first) return [{ viewer: viewer !== null && known.has(viewer) ? viewer : null, view: feed }];
   return second ? [first, second] : [first];
 }
 

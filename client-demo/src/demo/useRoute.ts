@@ -1,11 +1,12 @@
 import { useEffect, useMemo, useSyncExternalStore } from 'react';
 
+import { rememberedViewer } from '../api/remembered';
 import { formatPanes, type Panes, parsePanes } from './route';
 
 /** The panes that the address names. One that names something else is replaced by that of what is shown. */
 export function useRoute(): Panes {
   const hash = useSyncExternalStore(onHashChange, () => location.hash);
-  const panes = useMemo(() => parsePanes(hash), [hash]);
+  const panes = useMemo(() => parsePanes(hash, rememberedViewer()), [hash]);
   useEffect(() => {
     const right = formatPanes(panes);
     if (hash !== '' && hash !== right) history.replaceState(history.state, '', right);

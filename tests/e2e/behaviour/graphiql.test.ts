@@ -26,8 +26,9 @@ const tool = ({ page }: Visit, name: string) =>
 
 async function headers(visit: Visit): Promise<string> {
   await visit.page.getByRole('button', { name: 'Headers' }).click();
-  await tool(visit, 'Headers').locator('.view-line').first().waitFor();
-  return text(tool(visit, 'Headers'));
+  const shown = tool(visit, 'Headers');
+  await expect.poll(() => text(shown), within('push')).toMatch(/\}$/);
+  return text(shown);
 }
 
 const ready = async ({ page }: Visit) => {
@@ -97,6 +98,8 @@ test('whoever signed out on the demo page is nobody, also after being Ben', asyn
   expect(await headers(visit)).toMatch(/You are anonymous[\s\S]*choose a person/);
   const mine = await run(visit, /^MyLikedItems/);
   await expect.poll(() => text(mine), within('push')).toMatch(/"viewer": null/);
+  await visit.page.getByRole('link', { name: 'Likewise' }).click();
+  await visit.page.getByRole('region', { name: 'Viewing signed out' }).waitFor();
 });
 
 test('the theme of the demo page holds here too, until the settings say otherwise', async ({ open }) => {

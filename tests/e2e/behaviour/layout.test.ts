@@ -66,6 +66,7 @@ test('a click beside the dialog closes it', async ({ open }) => {
   const heart = page.getByRole('button', { name: /^Like / }).first();
   for (let round = 1; round <= 2; round++) {
     await heart.click();
+    await dialog.getByRole('button', { name: 'Not now', disabled: false }).waitFor();
     await dialog.getByRole('heading').click();
     expect(await dialog.isVisible()).toBe(true);
     await page.mouse.click(5, 400);
@@ -275,4 +276,21 @@ test('all of the feed is printed', async ({ open }) => {
   expect(sheets.length).toBeGreaterThanOrEqual(4);
   await visit.page.emulateMedia({ media: 'print' });
   expect(await visit.page.evaluate(() => getComputedStyle(document.documentElement).colorScheme)).toBe('light');
+});
+
+test('nothing moves below a burst, whatever it says', async ({ open }) => {
+  for (const path of ['/#/ana/item/game:go+/ben/item/game:go', '/#/ana/item/game:go']) {
+    const visit = await open({ path });
+    const plots = visit.pane('Ana').root.getByRole('region', { name: 'Live' });
+    const top = async () => (await plots.boundingBox())?.y;
+    const { root } = visit.pane('Ana');
+    await visit.pane('Ana').item('game:go').settled();
+    const before = await top();
+    await root.getByRole('button', { name: 'Send a burst' }).click();
+    await root.getByRole('progressbar').waitFor();
+    expect(await top()).toBe(before);
+    await root.getByRole('button', { name: 'Cancel' }).click();
+    await root.getByText(/then cancelled/).waitFor();
+    expect(await top()).toBe(before);
+  }
 });

@@ -74,6 +74,46 @@ describe('signed out', () => {
       .toEqual({ liked: true, count });
   });
 
+  test('a second click of a double click chooses nobody, and neither does a key that is held', async ({ open }) => {
+    const visit = await open({ path: '/#/signed-out' });
+    const dialog = visit.page.getByRole('dialog', { name: 'Sign in to like' });
+    const isAsked = async () => {
+      await dialog.waitFor();
+      // From now on a click counts.
+      await dialog.getByRole('button', { name: 'Ana', disabled: false }).waitFor();
+      expect(new URL(visit.page.url()).hash).toBe('#/signed-out');
+    };
+    for (const id of ['post:3', 'photo:dunes', 'game:chess']) {
+      const { heart } = visit.pane().item(id);
+      await heart.dblclick();
+      await isAsked();
+      await visit.page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'hidden' });
+    }
+    await visit.pane().item('game:go').heart.focus();
+    await visit.page.keyboard.down('Enter');
+    await isAsked();
+    // The same key again: it was never let go.
+    await visit.page.keyboard.down('Enter');
+    await isAsked();
+    await visit.page.keyboard.up('Enter');
+  });
+
+  test('nobody is asked any more who has gone back', async ({ open, person }) => {
+    await person('ana').unlike('game:go');
+    const visit = await open({ path: '/#/ana' });
+    await visit.pane().item('game:go').settled();
+    await visit.page.evaluate(() => {
+      location.hash = '#/signed-out';
+    });
+    await visit.pane().item('game:go').tap();
+    const dialog = visit.page.getByRole('dialog', { name: 'Sign in to like Go' });
+    await dialog.waitFor();
+    await visit.page.goBack();
+    await dialog.waitFor({ state: 'hidden' });
+    expect((await visit.pane('Ana').item('game:go').settled()).liked).toBe(false);
+  });
+
   test('the number moves live all the same', async ({ open, person }) => {
     const before = await person('dora').unlike('game:hex');
     const visit = await open({ path: '/#/signed-out' });

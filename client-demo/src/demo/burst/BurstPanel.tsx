@@ -19,19 +19,23 @@ export function BurstPanel({ itemId }: { itemId: string }) {
     <section className="burst panel">
       <div>
         <h3>A rush of likes</h3>
-        {sending ? (
-          <label className="burst-progress">
-            <progress max={LIKES} value={burst.done + burst.failed} />
-            <span>
-              {own ? '' : `${itemOf(burst.itemId).title}: `}
-              {grouped(burst.done + burst.failed)} of {LIKES}
-            </span>
-          </label>
-        ) : (
-          <p className={own ? 'burst-summary' : 'muted'}>
-            {own ? summary(own) : `${LIKES} people who do not exist like this, as fast as they can. Keep tapping.`}
+        <div className="burst-text">
+          {/* Keeps its room where something else is shown, so that nothing below moves. */}
+          <p className="muted" data-hidden={sending || own !== null}>
+            {LIKES} people who do not exist like this, as fast as they can. Keep tapping.
           </p>
-        )}
+          {sending ? (
+            <label className="burst-progress">
+              <progress max={LIKES} value={burst.done + burst.failed} />
+              <span>
+                {own ? '' : `${itemOf(burst.itemId).title}: `}
+                {grouped(burst.done + burst.failed)} of {LIKES}
+              </span>
+            </label>
+          ) : (
+            own && <p className="burst-summary">{summary(own)}</p>
+          )}
+        </div>
       </div>
       {sending ? (
         <button type="button" className="button" onClick={cancelBurst}>

@@ -1,5 +1,5 @@
 // @vitest-environment node
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
 import { type BurstResult, sendBurst } from './burst';
 
@@ -90,4 +90,18 @@ it('ends when the server can no longer be reached', async () => {
   const result = await sendBurst({ ...common, likes: 300, fetch });
   expect(result).toEqual({ done: 20, failed: 0, reason: null, broken: true });
   expect(calls.length).toBeLessThan(60);
+});
+
+it('ends when the server does not answer any more', async () => {
+  const patience = new AbortController();
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(patience.signal);
+  const hang: typeof fetch = (_, init) =>
+    new Promise((_, reject) => {
+      init?.signal?.addEventListener('abort', () => reject(new DOMException('', 'TimeoutError')));
+    });
+  const burst = sendBurst({ ...common, likes: 300, fetch: hang });
+  expect(timeout).toHaveBeenCalledWith(10_000);
+  patience.abort();
+  expect(await burst).toEqual({ done: 0, failed: 0, reason: null, broken: true });
+  timeout.mockRestore();
 });

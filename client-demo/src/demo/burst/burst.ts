@@ -22,6 +22,9 @@ export interface BurstOptions {
   readonly fetch?: typeof fetch;
 }
 
+/** No request of a burst is waited for longer: the server is away then. */
+const REQUEST_MS = 10_000;
+
 const mutation = `mutation Burst($itemId: ID!, $key: String!) {
   like(input: { itemId: $itemId, idempotencyKey: $key }) { changed }
 }`;
@@ -54,9 +57,11 @@ export async function sendBurst(options: BurstOptions): Promise<BurstResult> {
 
 type Outcome = { readonly liked: true } | { readonly liked: false; readonly reason: string } | 'cut off';
 
-async function likeAs(user: string, { itemId, signal, fetch = globalThis.fetch }: BurstOptions): Promise<Outcome> {
+async function likeAs(user: string, options: BurstOptions): Promise<Outcome> {
+  const { itemId, fetch = globalThis.fetch } = options;
   const post = async (path: string, body: unknown, token?: string): Promise<Answer> => {
     const headers = { 'content-type': 'application/json', ...(token ? { authorization: `Bearer ${token}` } : {}) };
+    const signal = AbortSignal.any([options.signal, AbortSignal.timeout(REQUEST_MS)]);
     const response = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body), signal });
     if (!response.ok) throw new Refusal(`${path} answered ${response.status}`);
     return response.json();

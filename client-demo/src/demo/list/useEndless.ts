@@ -26,6 +26,7 @@ export function useEndless<Row>(load: (after: string | null) => Promise<Page<Row
   const isWaiting = useConnection(connection) === 'live' && state.phase === 'failed';
   useEffect(() => {
     if (!isWaiting) return;
+    void list.retry();
     const timer = setInterval(() => void list.retry(), RETRY_MS);
     return () => clearInterval(timer);
   }, [list, isWaiting]);

@@ -26,8 +26,10 @@ interface Props {
 /** The page as one viewer sees it, with a client of the viewer's own. */
 export function Pane({ panes, index, place, takesFocus, onChange, onClose, announce }: Props) {
   const { viewer, view } = panes[index] ?? panes[0];
-  const [asking, setAsking] = useState<Asking | null>(null);
-  const askToSignIn = useCallback((itemId?: string) => setAsking({ itemId }), []);
+  const [asked, setAsked] = useState<(Asking & { readonly place: string }) | null>(null);
+  const askToSignIn = useCallback((itemId?: string) => setAsked({ itemId, place }), [place]);
+  // Whoever has gone elsewhere meanwhile is asked no more.
+  const asking = asked?.place === place ? asked : null;
   const own = useOwnClient(viewer, askToSignIn);
   const likeAs = useLikeOnceSignedIn(own);
   useAges(own?.likes);
@@ -41,7 +43,7 @@ export function Pane({ panes, index, place, takesFocus, onChange, onClose, annou
     [own, href, askToSignIn, announce],
   );
   const switchTo = (other: string | null) => {
-    setAsking(null);
+    setAsked(null);
     onChange(index, { viewer: other, view });
   };
   const signIn = (other: string) => {
@@ -67,7 +69,7 @@ export function Pane({ panes, index, place, takesFocus, onChange, onClose, annou
           </Provider>
         </PaneContext>
       )}
-      <SignInDialog asking={asking} onChoose={signIn} onClose={() => setAsking(null)} />
+      <SignInDialog asking={asking} onChoose={signIn} onClose={() => setAsked(null)} />
     </section>
   );
 }

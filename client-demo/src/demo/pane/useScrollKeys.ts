@@ -8,8 +8,8 @@ const SCROLLING = /^(Page|Arrow|Home|End| $)/;
  */
 export function useScrollKeys(): void {
   useEffect(() => {
-    const pressed = ({ target, key }: KeyboardEvent) => {
-      if (target !== document.body || !SCROLLING.test(key)) return;
+    const pressed = ({ target, key, altKey, ctrlKey, metaKey }: KeyboardEvent) => {
+      if (target !== document.body || altKey || ctrlKey || metaKey || !SCROLLING.test(key)) return;
       document.querySelector<HTMLElement>('.pane-scroll')?.focus({ preventScroll: true });
     };
     window.addEventListener('keydown', pressed);
