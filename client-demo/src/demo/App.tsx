@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { useCallback, useEffect, useState } from 'react';
 
 import { rememberViewer } from '../api/remembered';
 import { canBeItem, itemOf, viewerName } from './catalogue';
@@ -23,8 +23,9 @@ export function App() {
   const panes = useRoute();
   // A pane that stays when the first one closes stays the same pane.
   const [keys, setKeys] = useState(['a', 'b']);
-  // By a button, which goes away with the focus: the focus follows.
+  // By a button, which goes away with the focus: the focus follows, once.
   const [pressed, setPressed] = useState<'open' | 'close' | null>(null);
+  const focused = useCallback(() => setPressed(null), []);
   const [said, announce] = useAnnouncements();
   useTitle(panes);
   useScrollKeys();
@@ -54,8 +55,8 @@ export function App() {
     <>
       <PageBar
         home={formatPanes(withPane(panes, 0, { viewer, view: feed }))}
-        takesFocus={pressed === 'close'}
         {...(panes.length === 1 && { onOpenSecond: openSecond })}
+        {...(pressed === 'close' && { onFocused: focused })}
       />
       <main className="panes" data-panes={panes.length}>
         {panes.map((pane, index) => (
@@ -65,9 +66,9 @@ export function App() {
             index={index}
             place={placeOf(pane)}
             onChange={change}
-            takesFocus={pressed === 'open' && index === 1}
             announce={announce}
             {...(panes.length > 1 && { onClose: () => close(index) })}
+            {...(pressed === 'open' && index === 1 && { onFocused: focused })}
           />
         ))}
       </main>

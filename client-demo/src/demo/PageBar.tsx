@@ -6,19 +6,21 @@ import { ThemeSwitch } from './ThemeSwitch';
 interface Props {
   /** The feed of whoever looks. */
   home: string;
-  /** Whether a pane was just closed by a button that is gone. */
-  takesFocus: boolean;
   /** Left out where there is no room for another pane. */
   onOpenSecond?: () => void;
+  /** There where a pane was just closed by a button that is gone: called once its opener has the focus. */
+  onFocused?: () => void;
 }
 
 /** What the page is called, and what belongs to no pane. index.html has its beginning, until the script is there. */
-export function PageBar({ home, takesFocus, onOpenSecond }: Props) {
+export function PageBar({ home, onOpenSecond, onFocused }: Props) {
   const opener = useRef<HTMLButtonElement>(null);
-  const isBack = takesFocus && onOpenSecond !== undefined;
+  const isThere = onOpenSecond !== undefined;
   useEffect(() => {
-    if (isBack) opener.current?.focus();
-  }, [isBack]);
+    if (!isThere || !onFocused) return;
+    opener.current?.focus();
+    onFocused();
+  }, [isThere, onFocused]);
 
   return (
     <header className="page-bar">

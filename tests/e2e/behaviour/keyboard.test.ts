@@ -107,7 +107,8 @@ test('a second pane is opened, and either is closed, without the focus being los
     const viewer = visit.pane('Ben').root.getByRole('combobox', { name: 'Viewing as' });
     await viewer.waitFor();
     await expect.poll(() => hasFocus(viewer), within('tap')).toBe(true);
-    expect(await page.getByRole('status').textContent()).toContain('Second pane, viewing as Ben');
+    const status = page.getByRole('status');
+    await expect.poll(() => status.textContent(), within('push')).toContain('Second pane, viewing as Ben');
     const close = visit.pane(closed).root.getByRole('button', { name: 'Close this pane' });
     await tabTo(page, close, closed === 'Ana' ? 'Shift+Tab' : 'Tab');
     await page.keyboard.press('Enter');
@@ -115,6 +116,20 @@ test('a second pane is opened, and either is closed, without the focus being los
     await expect.poll(() => page.evaluate(focusIsSeen), within('tap')).toBe('seen');
     expect(await hasFocus(opener)).toBe(true);
   }
+});
+
+test('Back and Forward over a second pane leave the focus where it is', async ({ open }) => {
+  const visit = await open();
+  const { page } = visit;
+  await page.getByRole('button', { name: 'Open a second pane' }).click();
+  await visit.pane('Ben').item('post:1').settled();
+  await page.goBack();
+  await visit.pane('Ben').root.waitFor({ state: 'detached' });
+  const card = visit.pane('Ana').item('post:1').root.getByRole('link');
+  await card.focus();
+  await page.goForward();
+  await visit.pane('Ben').item('post:1').settled();
+  expect(await hasFocus(card)).toBe(true);
 });
 
 test('another viewer is chosen, and the focus stays where it was', async ({ open }) => {

@@ -16,15 +16,15 @@ interface Props {
   index: number;
   /** Under which its scrolling is remembered. */
   place: string;
-  /** Whether it was just opened by a button that is gone. */
-  takesFocus: boolean;
   onChange: (index: number, pane: PaneRoute) => void;
   onClose?: () => void;
+  /** There where it was just opened by a button that is gone: called once its bar has the focus. */
+  onFocused?: () => void;
   announce: (text: string) => void;
 }
 
 /** The page as one viewer sees it, with a client of the viewer's own. */
-export function Pane({ panes, index, place, takesFocus, onChange, onClose, announce }: Props) {
+export function Pane({ panes, index, place, onChange, onClose, onFocused, announce }: Props) {
   const { viewer, view } = panes[index] ?? panes[0];
   const [asked, setAsked] = useState<(Asking & { readonly place: string }) | null>(null);
   const askToSignIn = useCallback((itemId?: string) => setAsked({ itemId, place }), [place]);
@@ -60,9 +60,9 @@ export function Pane({ panes, index, place, takesFocus, onChange, onClose, annou
               <PaneBar
                 viewer={viewer}
                 view={view}
-                takesFocus={takesFocus}
                 onSwitch={switchTo}
                 {...(onClose && { onClose })}
+                {...(onFocused && { onFocused })}
               />
               <PaneView view={view} place={place} />
             </LikesProvider>

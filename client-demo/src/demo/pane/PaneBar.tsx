@@ -10,19 +10,21 @@ import { usePane } from './PaneContext';
 interface Props {
   viewer: string | null;
   view: View;
-  takesFocus: boolean;
   onSwitch: (viewer: string | null) => void;
   onClose?: () => void;
+  onFocused?: () => void;
 }
 
 /** Who is looking, where they are, and whether what they see is live. */
-export function PaneBar({ viewer, view, takesFocus, onSwitch, onClose }: Props) {
+export function PaneBar({ viewer, view, onSwitch, onClose, onFocused }: Props) {
   const { href } = usePane();
   const selectId = useId();
   const select = useRef<HTMLSelectElement>(null);
   useEffect(() => {
-    if (takesFocus) select.current?.focus();
-  }, [takesFocus]);
+    if (!onFocused) return;
+    select.current?.focus();
+    onFocused();
+  }, [onFocused]);
 
   return (
     <div className="pane-bar">
