@@ -72,8 +72,8 @@ impl Lifecycle {
                 Ok(Err(cause)) => cause.to_string(),
                 Err(panic) => panic.to_string(),
             };
-            error!(task = name, failure, "a task died, so the node stops");
             lifecycle.failure.send_replace(Some(format!("the task \"{name}\" died: {failure}")));
+            error!(task = name, failure, "a task died, so the node stops");
         });
     }
 

@@ -96,7 +96,9 @@ async fn serve(config: ServeConfig) -> Result<ExitCode, StartError> {
     let asked_to_stop = asked_to_stop();
     let node = Node::start(config).await?;
     if demo {
-        print(&welcome(&format!("http://{}", node.address()), graphiql));
+        let text = welcome(&format!("http://{}", node.address()), graphiql);
+        // It serves also where nobody can be welcomed.
+        let _ = writeln!(std::io::stdout(), "{text}");
     }
     let failure = tokio::select! {
         () = asked_to_stop => None,
@@ -149,8 +151,8 @@ fn print(text: &str) {
     println!("{text}");
 }
 
-#[expect(clippy::print_stderr, reason = "the one line that says why the process ends")]
+/// The one line that says why the process ends. The code says it too, where the line cannot be written.
 fn fail(line: &str, code: u8) -> ExitCode {
-    eprintln!("likewise: {line}");
+    let _ = writeln!(std::io::stderr(), "likewise: {line}");
     ExitCode::from(code)
 }

@@ -28,6 +28,8 @@ pub fn log_to_stderr(filter: &str, format: LogFormat) {
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
     let colours = std::io::stderr().is_terminal();
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr);
+    // A line that cannot be written, onto a full disk say, is lost. To say so on stderr would end whatever task says it.
+    let lines = lines.log_internal_errors(false);
     match format {
         LogFormat::Text => lines.init(),
         LogFormat::Json => lines.json().init(),

@@ -19,6 +19,7 @@ use crate::reconcile::{folder, serve};
 pub(crate) fn tests() -> Vec<Test> {
     vec![
         test_on!([Sqlite], a_full_disk_loses_no_like_that_was_answered).without_nodes().with_binary(),
+        test_on!([Sqlite], a_server_outlives_a_log_that_cannot_be_written).without_nodes().with_binary().limit(240),
         test_on!([Sqlite], an_import_onto_a_full_disk_ends_and_can_go_on).without_nodes().with_binary(),
     ]
 }
@@ -86,4 +87,23 @@ async fn an_import_onto_a_full_disk_ends_and_can_go_on(app: &App) {
     let sql = app.sql().await;
     invariants::hold(&sql).await;
     sql.close().await;
+}
+
+async fn a_server_outlives_a_log_that_cannot_be_written(app: &App) {
+    let folder = folder();
+    let server = ServerProcess::start_with_a_full_log(folder.path(), &serve(app, &[]));
+    let client = Client::new(app.http(), &server.address);
+    client.as_user("ana").like("post:1").await;
+    // What the lane cannot commit it warns of.
+    let sql = app.sql().await;
+    let session = sql.begin().await;
+    let failure = client.as_user("ben").tap("post:1", Reaction::Like, None).await.expect_err("the file is taken");
+    assert_eq!(failure.code, "UNAVAILABLE");
+    session.rollback().await;
+    client.as_user("ben").tap_until_done("post:1", Reaction::Like, "later").await;
+    assert_eq!(likes_in_the_file(&sql, "post:1").await, 2);
+    sql.close().await;
+    assert_eq!(server.stop(Signal::SIGTERM), Some(0));
+    let nowhere = ["import", "likes.csv", "--database-url", "sqlite:///nowhere/likewise.db"];
+    assert_eq!(binary::run_with_a_full_log(folder.path(), &nowhere).code, Some(1), "the code says it too");
 }

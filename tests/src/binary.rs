@@ -94,6 +94,11 @@ pub fn run_on_a_small_disk<S: AsRef<str>>(folder: &Path, arguments: &[S], bytes:
     run_to_its_end(folder, on_a_small_disk(folder, arguments, Some(bytes)))
 }
 
+/// As `run`, where nothing can be written to stderr.
+pub fn run_with_a_full_log<S: AsRef<str>>(folder: &Path, arguments: &[S]) -> Output {
+    run_to_its_end(folder, with_a_full_log(folder, arguments))
+}
+
 fn run_to_its_end(folder: &Path, mut command: Command) -> Output {
     let (out, err) = (folder.join("stdout"), folder.join("stderr"));
     command.stdout(File::create(&out).expect("a file")).stderr(File::create(&err).expect("a file"));
@@ -122,13 +127,23 @@ pub fn command<S: AsRef<str>>(folder: &Path, arguments: &[S]) -> Command {
 
 /// The command under a limit that can be changed later. A write past it fails, where a signal would end the process.
 fn on_a_small_disk<S: AsRef<str>>(folder: &Path, arguments: &[S], bytes: Option<u64>) -> Command {
-    let whole = command(folder, arguments);
     let mut limited = Command::new("prlimit");
-    limited.arg(limit_of_files(bytes)).args(["sh", "-c", "trap '' XFSZ; exec \"$0\" \"$@\""]);
-    limited.arg(whole.get_program()).args(whole.get_args());
-    limited.current_dir(folder).stdin(Stdio::null()).env_clear();
-    limited.envs(whole.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    limited
+    limited.arg(limit_of_files(bytes)).arg("sh");
+    in_a_shell(folder, arguments, limited, "trap '' XFSZ; exec \"$0\" \"$@\"")
+}
+
+/// The command whose messages all go onto a full disk.
+fn with_a_full_log<S: AsRef<str>>(folder: &Path, arguments: &[S]) -> Command {
+    in_a_shell(folder, arguments, Command::new("sh"), "exec \"$0\" \"$@\" 2>/dev/full")
+}
+
+/// The command by a script of `shell`, which gets its program and arguments.
+fn in_a_shell<S: AsRef<str>>(folder: &Path, arguments: &[S], mut shell: Command, script: &str) -> Command {
+    let whole = command(folder, arguments);
+    shell.args(["-c", script]).arg(whole.get_program()).args(whole.get_args());
+    shell.current_dir(folder).stdin(Stdio::null()).env_clear();
+    shell.envs(whole.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    shell
 }
 
 fn limit_of_files(bytes: Option<u64>) -> String {
@@ -154,6 +169,11 @@ impl ServerProcess {
     /// As `start`, where [`Self::limit_files`] can then stand for a disk that is full.
     pub fn start_on_a_small_disk<S: AsRef<str>>(folder: &Path, arguments: &[S]) -> Self {
         Self::start_by(folder, arguments, |arguments| on_a_small_disk(folder, arguments, None))
+    }
+
+    /// As `start`, where no line of the log can be written.
+    pub fn start_with_a_full_log<S: AsRef<str>>(folder: &Path, arguments: &[S]) -> Self {
+        Self::start_by(folder, arguments, |arguments| with_a_full_log(folder, arguments))
     }
 
     /// Lets the server's files become no longer than so many bytes: writes past it fail.

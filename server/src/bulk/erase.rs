@@ -24,7 +24,7 @@ pub async fn erase(store: Store, user: UserId) -> Result<EraseReport, BulkError>
         return Err(BulkError::NoSchema);
     }
     let entombed = store.write_catalog(&CatalogWrite::Erase(user.clone())).await;
-    entombed.map_err(|refusal| BulkError::Erasure(refused(refusal)))?;
+    entombed.map_err(|refusal| BulkError::Tombstone(refused(refusal)))?;
     let progress = Progress::new("erasing", store.reactions_len(&user).await?);
     let eraser = Eraser::new(store.clone(), EraserStats::default());
     let removed = Cell::new(0);

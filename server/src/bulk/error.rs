@@ -46,6 +46,8 @@ pub enum BulkError {
     },
     #[error("the users could not be written. Run the same command again.")]
     Catalog(#[source] Error),
+    #[error("the account is as it was: nothing could be written. Run the same command again.")]
+    Tombstone(#[source] Error),
     #[error(
         "the account is closed, and something of it is still there. A running server removes it, or the same command again."
     )]
