@@ -72,6 +72,7 @@ impl Lifecycle {
                 Ok(Err(cause)) => cause.to_string(),
                 Err(panic) => panic.to_string(),
             };
+            // First of all, whatever becomes of the line in the log.
             lifecycle.failure.send_replace(Some(format!("the task \"{name}\" died: {failure}")));
             error!(task = name, failure, "a task died, so the node stops");
         });

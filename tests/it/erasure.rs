@@ -42,6 +42,7 @@ pub(crate) fn tests() -> Vec<Test> {
         test_on!([Postgres], a_like_that_commits_after_the_tombstone_is_removed).without_nodes().with_binary(),
         test_on!([Postgres], a_friendship_that_commits_late_is_removed).without_nodes().with_binary(),
         on_both!(a_killed_erasure_goes_on_elsewhere).without_nodes().with_binary(),
+        test_on!([Sqlite], the_command_says_where_it_could_write_nothing).without_nodes().with_binary(),
         on_both!(the_command_erases_and_goes_on_after_a_kill).without_nodes().with_binary(),
     ]
 }
@@ -420,4 +421,17 @@ async fn the_command_erases_and_goes_on_after_a_kill(app: &App) {
     sql.close().await;
     let wrong = binary::run(folder.path(), &["erase", "--user", "two words", "--database-url", &url]);
     assert_eq!(wrong.code, Some(64), "{}", wrong.stderr);
+}
+
+async fn the_command_says_where_it_could_write_nothing(app: &App) {
+    let (folder, url) = (folder(), app.database.url());
+    binary::run(folder.path(), &["migrate", "--database-url", &url]).success();
+    let sql = app.sql().await;
+    let elsewhere = sql.begin().await;
+    let output = binary::run(folder.path(), &["erase", "--user", GONE, "--database-url", &url]);
+    assert_eq!(output.code, Some(1), "{}", output.stderr);
+    assert!(output.stderr.contains("the account is as it was"), "{}", output.stderr);
+    elsewhere.rollback().await;
+    assert_eq!(sql.number("SELECT count(*) FROM erasure").await, 0);
+    sql.close().await;
 }
